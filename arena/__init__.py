@@ -1,0 +1,25 @@
+"""Who is stronger: players by name, matches between them, and how sure a score is."""
+
+from arena.interval import wilson
+from arena.match import MatchResult, PlayedGame, Standing, default_max_plies, play_match
+from arena.openings import Opening, OpeningsError, load_openings, read_openings
+from arena.players import Player, PlayerError, Thought, default_player, parse_player, read_player
+
+__all__ = [
+    "MatchResult",
+    "Opening",
+    "OpeningsError",
+    "PlayedGame",
+    "Player",
+    "PlayerError",
+    "Standing",
+    "Thought",
+    "default_max_plies",
+    "default_player",
+    "load_openings",
+    "parse_player",
+    "play_match",
+    "read_openings",
+    "read_player",
+    "wilson",
+]

@@ -1,0 +1,462 @@
+"""Players: whatever can be asked for moves in many games at once, and the text that names it.
+
+    random                                  any legal move
+    alphabeta-v1:depth=4                    the measuring stick, to a fixed depth
+    alphabeta-v1:seconds=1                  ... or for a time a move
+    runs/x/best.safetensors                 a checkpoint
+    runs/x/best.safetensors:simulations=128,seconds=1
+    runs/x                                  a run: its best checkpoint, else its latest
+
+Options follow the name, each after a colon or comma. A file or folder that exists is taken as it stands, so a path may
+hold colons.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from math import isfinite
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from env import RULES, Game, Move, Rules
+from env.rules import get_rules
+
+if TYPE_CHECKING:
+    from models.checkpoint import Header
+    from search.alphabeta import AlphaBeta
+    from search.mcts import Search, SearchResult
+
+ROOT = Path(__file__).resolve().parent.parent
+SUFFIX = ".safetensors"
+ALPHABETA = "alphabeta-v1"
+SIMULATIONS = 64
+"""Simulations a move of a checkpoint whose text names neither simulations nor seconds."""
+
+_GROUPS = 2
+_TABLE_MEGABYTES = 16
+
+Tool = TypeVar("Tool")
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+class PlayerError(ValueError):
+    """A player's text cannot be understood or what it names cannot be used; one sentence says what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """What a player thinks of a position, for people.
+
+    Attributes:
+        move: what it would play.
+        line: how it expects the game to go on, `move` first; empty when it does not look ahead.
+        outlook: probabilities of a win, draw and loss for the side to move, undiscounted; `None` if it has none.
+        proven: `"win"`, `"draw"` or `"loss"` of the side to move where that is certain.
+        plies: plies to the proven end, if known.
+        score: its own measure in words, from the view of the side to move.
+        effort: how much it looked at, in words.
+    """
+
+    move: Move
+    line: tuple[Move, ...] = ()
+    outlook: tuple[float, float, float] | None = None
+    proven: str | None = None
+    plies: int | None = None
+    score: str = ""
+    effort: str = ""
+
+
+class Player(Protocol):
+    """Chooses moves in games of one kind of rules. `name` is the text that makes such a player again."""
+
+    @property
+    def name(self) -> str: ...
+
+    def choose(self, games: Sequence[Game], seeds: Sequence[int] | None = None) -> list[Move]:
+        """One legal move for each game, none of which is over or changed.
+
+        `seeds`, one a game, decide whatever the player leaves to chance: the same position with the same seed gets
+        the same move, whichever games it is asked together with. Without them every seed is 0.
+        """
+        ...
+
+    def think(self, game: Game, seed: int = 0) -> Thought:
+        """What the player thinks of one game that is not over."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RandomPlayer:
+    """Plays any legal move, each as likely as the next."""
+
+    name: str = "random"
+
+    def choose(self, games: Sequence[Game], seeds: Sequence[int] | None = None) -> list[Move]:
+        return [random.Random(seed).choice(game.legal_moves()) for game, seed in zip(games, _seeds(games, seeds))]
+
+    def think(self, game: Game, seed: int = 0) -> Thought:
+        return Thought(self.choose([game], [seed])[0], effort="no thought")
+
+
+class AlphaBetaPlayer:
+    """The frozen measuring stick `alphabeta-v1` to a depth in plies or for a time a move; equal moves fall by seed.
+
+    Args:
+        rules: the game.
+        depth: plies, at least 1; or
+        seconds: time for each move; exactly one of the two.
+        threads: games that are searched at a time.
+    """
+
+    def __init__(
+        self, rules: Rules, depth: int | None = None, seconds: float | None = None, threads: int | None = None
+    ) -> None:
+        from search.alphabeta import AlphaBeta
+
+        if (depth is None) == (seconds is None):
+            raise PlayerError(f"{ALPHABETA} needs depth or seconds, and not both")
+        self.name = f"{ALPHABETA}:depth={depth}" if seconds is None else f"{ALPHABETA}:seconds={seconds:g}"
+        self._depth, self._seconds = depth, seconds
+        self._workers = _Workers(threads, lambda: AlphaBeta(rules, table_megabytes=_TABLE_MEGABYTES))
+
+    def choose(self, games: Sequence[Game], seeds: Sequence[int] | None = None) -> list[Move]:
+        def move(engine: AlphaBeta, job: tuple[Game, int]) -> Move:
+            game, seed = job
+            return engine.run(game, depth=self._depth, seconds=self._seconds, seed=seed).move
+
+        return self._workers.map(move, list(zip(games, _seeds(games, seeds))))
+
+    def think(self, game: Game, seed: int = 0) -> Thought:
+        def run(engine: AlphaBeta, game: Game) -> Any:
+            return engine.run(game, depth=self._depth, seconds=self._seconds, seed=seed)
+
+        found = self._workers.map(run, [game])[0]
+        return Thought(
+            found.move,
+            tuple(found.line),
+            score=f"{found.score:+d}",
+            effort=f"depth {found.depth}, {found.nodes:,} nodes",
+        )
+
+
+class CheckpointPlayer:
+    """A trained network with the tree search, at full strength: no noise at the root.
+
+    Without a time limit all games are searched together, in two groups so that one searches while the other's leaves
+    are evaluated. With one, each game gets the whole time, as many games at once as there are threads.
+
+    Args:
+        path: checkpoint file.
+        rules: the game it is to play; `None`: the checkpoint's own.
+        simulations: a move; `None`: as many as `seconds` allow.
+        seconds: a move; `None`: no limit.
+        device: `"cpu"`, `"cuda"` or `"auto"`.
+        threads: threads to use.
+
+    Raises:
+        PlayerError: the checkpoint cannot be read, or is of another game.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        rules: Rules | None = None,
+        simulations: int | None = SIMULATIONS,
+        seconds: float | None = None,
+        device: str = "cpu",
+        threads: int | None = None,
+    ) -> None:
+        from models.checkpoint import CheckpointError, load
+        from models.evaluator import Evaluator
+        from search.mcts import Search, SearchConfig
+
+        if simulations is None and seconds is None:
+            raise PlayerError("a checkpoint needs simulations, seconds or both")
+        device = resolve_device(device)
+        try:
+            checkpoint = load(path, rules, device)
+        except CheckpointError as error:
+            raise PlayerError(str(error)) from None
+        self.header: Header = checkpoint.header
+        self.rules = get_rules(checkpoint.header.game)
+        limits = {"simulations": simulations, "seconds": None if seconds is None else f"{seconds:g}"}
+        self.name = str(path) + "".join(f":{key}={value}" for key, value in limits.items() if value is not None)
+        self._simulations, self._seconds = simulations, seconds
+        config = SearchConfig(gumbel_scale=0.0, discount=checkpoint.header.discount)
+
+        def search() -> Search:
+            return Search(self.rules, Evaluator(checkpoint.network, device), config)
+
+        # Two groups whatever the number of threads: what a network computes may depend on the batch in its last bits.
+        self._groups = 1 if device != "cpu" else _GROUPS
+        self._workers = _Workers(threads if seconds is not None else min(_count(threads), self._groups), search)
+
+    def choose(self, games: Sequence[Game], seeds: Sequence[int] | None = None) -> list[Move]:
+        jobs = list(zip(games, _seeds(games, seeds)))
+        size = 1 if self._seconds is not None else -(-len(jobs) // self._groups)
+        parts = [jobs[start : start + size] for start in range(0, len(jobs), size or 1)]
+        return [result.move for part in self._workers.map(self._search, parts) for result in part]
+
+    def think(self, game: Game, seed: int = 0) -> Thought:
+        result = self._workers.map(self._search, [[(game, seed)]])[0][0]
+        win, draw, loss = (float(chance) for chance in result.outlook)
+        visits = int(result.visits.sum())
+        return Thought(
+            result.move,
+            tuple(result.line),
+            (win, draw, loss),
+            result.proven,
+            result.proven_plies if result.proven else None,
+            f"{result.value:+.2f}",
+            f"{visits:,} simulations",
+        )
+
+    def _search(self, search: Search, jobs: Sequence[tuple[Game, int]]) -> list[SearchResult]:
+        games, seeds = [game for game, _ in jobs], [seed for _, seed in jobs]
+        return search.run(games, simulations=self._simulations, seconds=self._seconds, seeds=seeds)
+
+
+class _Workers(Generic[Tool]):
+    """Threads that each borrow a tool (a search with its tables) that serves one thread at a time."""
+
+    def __init__(self, threads: int | None, make: Callable[[], Tool]) -> None:
+        self._threads, self._make = _count(threads), make
+        self._idle: SimpleQueue[Tool] = SimpleQueue()
+        self._made = 0
+
+    def map(self, work: Callable[[Tool, Job], Result], jobs: Sequence[Job]) -> list[Result]:
+        """`work(tool, job)` for each job, in order."""
+        threads = min(self._threads, len(jobs))
+        for _ in range(self._made, threads):
+            self._idle.put(self._make())
+            self._made += 1
+
+        def borrow(job: Job) -> Result:
+            tool = self._idle.get()
+            try:
+                return work(tool, job)
+            finally:
+                self._idle.put(tool)
+
+        if threads <= 1:
+            return [borrow(job) for job in jobs]
+        with ThreadPoolExecutor(threads, initializer=_one_torch_thread) as pool:
+            return list(pool.map(borrow, jobs))
+
+
+def _one_torch_thread() -> None:
+    import sys
+
+    if torch := sys.modules.get("torch"):  # only if a network is in play at all
+        torch.set_num_threads(1)
+
+
+def _count(threads: int | None) -> int:
+    return max(1, threads or os.cpu_count() or 1)
+
+
+def _seeds(games: Sequence[Game], seeds: Sequence[int] | None) -> Sequence[int]:
+    if seeds is None:
+        return [0] * len(games)
+    if len(seeds) != len(games):
+        raise ValueError(f"{len(seeds)} seeds for {len(games)} games")
+    return seeds
+
+
+def resolve_device(device: str) -> str:
+    """`"auto"` is the GPU where there is one.
+
+    Raises:
+        PlayerError: no such device here.
+    """
+    import torch
+
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if device != "cpu" and not (device.startswith("cuda") and torch.cuda.is_available()):
+        raise PlayerError(f"device {device!r} is not there: allowed are auto, cpu and, on a machine with a GPU, cuda")
+    return device
+
+
+# ---------------------------------------------------------------------------------------------- players' text
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerText:
+    """A player's text taken apart: a built-in `name` or the `path` of a checkpoint, and the options."""
+
+    name: str
+    path: Path | None = None
+    options: dict[str, int | float] = field(default_factory=dict)
+
+    @property
+    def game(self) -> str | None:
+        """Name of the game its checkpoint plays; `None` for players of any game."""
+        return None if self.path is None else checkpoint_game(self.path)
+
+
+_OPTIONS: dict[str, tuple[str, ...]] = {"random": (), ALPHABETA: ("depth", "seconds")}
+_CHECKPOINT_OPTIONS = ("simulations", "seconds")
+_WHOLE = ("depth", "simulations")
+_LIMITS = {"depth": 64, "simulations": 1_000_000, "seconds": 86_400}
+_LAST_OPTION = re.compile(r"[:,]\s*(\w[\w-]*)\s*=\s*([^:,=/\\]*)$")
+_PLAYERS = f"a player is random, {ALPHABETA}:depth=D, {ALPHABETA}:seconds=S, or a checkpoint's path"
+
+
+def read_player(text: str) -> PlayerText:
+    """Takes a player's text apart and finds its file, without loading it.
+
+    Raises:
+        PlayerError: in one sentence that says what is wrong and what is allowed.
+    """
+    head, written = text.strip(), {}
+    while not Path(head).exists() and (match := _LAST_OPTION.search(head)):
+        key = match[1]
+        if key in written:
+            raise PlayerError(f"{text!r}: option {key!r} is given twice")
+        written[key] = match[2].strip()
+        head = head[: match.start()]
+    if not head:
+        raise PlayerError(f"{text!r} names no player: {_PLAYERS}")
+    if head in _OPTIONS:
+        name, path, allowed = head, None, _OPTIONS[head]
+    else:
+        path, allowed = _checkpoint(text, head), _CHECKPOINT_OPTIONS
+        name = str(path)
+    options = {key: _option(text, key, value, allowed) for key, value in reversed(written.items())}
+    if "depth" in options and "seconds" in options:
+        raise PlayerError(f"{text!r}: {name} takes depth or seconds, not both")
+    return PlayerText(name, path, options)
+
+
+def parse_player(
+    text: str,
+    rules: Rules | str | None = None,
+    *,
+    simulations: int | None = None,
+    seconds: float | None = None,
+    device: str = "cpu",
+    threads: int | None = None,
+) -> Player:
+    """The player that a text names.
+
+    Args:
+        text: see the module.
+        rules: the game to be played; `None`: the one that the checkpoint was trained for.
+        simulations, seconds: for a checkpoint whose text has neither; without these too it gets `SIMULATIONS`.
+        device: for checkpoints, `"cpu"`, `"cuda"` or `"auto"`.
+        threads: threads to use; `None`: one a core.
+
+    Raises:
+        PlayerError: in one sentence that says what is wrong and what is allowed.
+    """
+    parts = read_player(text)
+    rules = None if rules is None else get_rules(rules)
+    options: dict[str, Any] = dict(parts.options)
+    if parts.path is not None:
+        if not options:
+            options = {"simulations": simulations or (None if seconds else SIMULATIONS), "seconds": seconds}
+        return CheckpointPlayer(parts.path, rules, **{"simulations": None, **options}, device=device, threads=threads)
+    if parts.name == ALPHABETA:
+        if rules is None:
+            raise PlayerError(f"{text!r} plays every game: say which (allowed are {', '.join(RULES)})")
+        return AlphaBetaPlayer(rules, **(options or {"depth": 2}), threads=threads)
+    return RandomPlayer()
+
+
+def default_player(rules: Rules | str | None = None, runs: Path | None = None) -> str:
+    """The player meant when none is named: the newest run's best checkpoint, else the one that came with the project.
+
+    Args:
+        rules: the game it has to play; `None`: any.
+        runs: folder of runs; `None`: `runs/` where the program was started, else the project's own.
+
+    Raises:
+        PlayerError: there is none; the message says how to train one.
+    """
+    wanted = None if rules is None else get_rules(rules).name
+    folders = [runs] if runs is not None else [Path("runs"), ROOT / "runs"]
+    found = {path.resolve(): path for folder in reversed(folders) for path in folder.glob(f"*/best{SUFFIX}")}
+    by_age = sorted(found.values(), key=lambda path: path.stat().st_mtime, reverse=True)
+    pretrained = [ROOT / "models" / "pretrained" / f"{name}{SUFFIX}" for name in RULES]
+    for path in by_age + [path for path in pretrained if path.exists()]:
+        try:
+            game = checkpoint_game(path)
+        except PlayerError:
+            continue
+        if wanted in (None, game):
+            return str(path)
+    config = f"configs/{wanted or next(iter(RULES))}.yaml"
+    what = "" if wanted is None else f" that plays {wanted}"
+    raise PlayerError(f"there is no checkpoint{what} yet: train one with `python train.py --config {config}`")
+
+
+def checkpoint_game(path: Path) -> str:
+    """Name of the game that a checkpoint plays, from its header.
+
+    Raises:
+        PlayerError: it cannot be read.
+    """
+    from models.checkpoint import CheckpointError, load
+
+    try:
+        return load(path).header.game
+    except CheckpointError as error:
+        raise PlayerError(str(error)) from None
+
+
+def _checkpoint(text: str, head: str) -> Path:
+    path = Path(head).expanduser()
+    if path.is_file():
+        return path
+    if path.is_dir():
+        for name in ("best", "latest"):
+            if (inside := path / f"{name}{SUFFIX}").is_file():
+                return inside
+        raise PlayerError(f"{head}: a run folder without a checkpoint (no best{SUFFIX}, no latest{SUFFIX})")
+    name, mark, rest = _split_first(head)
+    if mark and (name in _OPTIONS or Path(name).expanduser().exists()):
+        allowed = _OPTIONS.get(name, _CHECKPOINT_OPTIONS)
+        raise PlayerError(f"{text!r}: {rest!r} is no option; {_allowed(name, allowed)}")
+    guess = get_close_matches(name.lower(), _OPTIONS, 1) or get_close_matches(name.lower().split("-")[0], _OPTIONS, 1)
+    siblings = [str(near) for near in path.parent.glob("*") if near.is_dir() or near.suffix == SUFFIX]
+    guess = guess or get_close_matches(head, siblings, 1)
+    hint = f"did you mean {guess[0]}? " if guess else ""
+    raise PlayerError(f"there is no player or file {head!r}: {hint}{_PLAYERS}")
+
+
+def _split_first(head: str) -> tuple[str, str, str]:
+    """`name`, mark and rest around the first colon or comma, a drive letter's colon (`C:/x`) not counted."""
+    match = re.match(r"([A-Za-z]:[/\\][^:,]*|[^:,]*)([:,]?)(.*)", head, re.DOTALL)
+    return (match[1], match[2], match[3]) if match else (head, "", "")
+
+
+def _option(text: str, key: str, value: str, allowed: tuple[str, ...]) -> int | float:
+    name = text.strip().split(":")[0]
+    if key not in allowed:
+        guess = get_close_matches(key, allowed, 1)
+        hint = f" (did you mean {guess[0]}?)" if guess else ""
+        raise PlayerError(f"{text!r}: no option is called {key!r}{hint}; {_allowed(name, allowed)}")
+    kind, lowest = ("a whole number", 1) if key in _WHOLE else ("a number", 0)
+    try:
+        number = int(value) if key in _WHOLE else float(value)
+    except ValueError:
+        number = float("nan")
+    if not isfinite(number) or number < lowest or number == 0 or number > _LIMITS[key]:
+        bound = "from 1" if key in _WHOLE else "above 0,"
+        raise PlayerError(f"{text!r}: {key}={value} has to be {kind} {bound} to {_LIMITS[key]}")
+    return number
+
+
+def _allowed(name: str, options: tuple[str, ...]) -> str:
+    if not options:
+        return f"{name} takes none"
+    return f"{name} takes {' or '.join(f'{option}=NUMBER' for option in options)}"
