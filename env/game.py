@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from env import board as kernels
-from env.board import AGREEMENT, FORFEIT, NONE, PLY, REASONS, RESIGNATION, TO_PLAY, Position
+from env.board import AGREEMENT, FORFEIT, KING_SQUARE, NONE, PLY, REASONS, RESIGNATION, TO_PLAY, Position
 from env.encoding import action_number, action_squares
 from env.notation import (
     PIECE_NAMES,
@@ -161,6 +161,11 @@ class Game:
         return [self.move_of(played.action) for played in self._played]
 
     @property
+    def actions(self) -> list[int]:
+        """The action numbers of those moves."""
+        return [played.action for played in self._played]
+
+    @property
     def captured(self) -> list[str]:
         """Squares that the last move took, sorted; the king is not among them."""
         return list(self._played[-1].captured) if self._played else []
@@ -169,6 +174,11 @@ class Game:
     def draw_offered(self) -> bool:
         """Whether the side that has just moved offers a draw."""
         return self._draw_offered
+
+    @property
+    def king(self) -> str:
+        """Square of the king; he stays on it when he is taken."""
+        return square_name(self.rules.size, int(self._position.info[KING_SQUARE]))
 
     def occurrences(self) -> int:
         """Return how often the present position has come about, this time included."""
