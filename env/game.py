@@ -35,19 +35,14 @@ class IllegalMove(ValueError):
     Attributes:
         move: the move that was tried.
         problem: the rule that it breaks, one sentence.
-        legal_moves: what the piece may do; where there is no piece to speak of, what the side may do.
+        legal_moves: what the piece may do; where the side to play has no piece there, all that it may do.
     """
 
-    def __init__(self, move: Move, problem: str, legal_moves: list[Move], piece: str = "") -> None:
+    def __init__(self, move: Move, problem: str, legal_moves: list[Move], instead: str) -> None:
         self.move = move
         self.problem = problem
         self.legal_moves = legal_moves
-        may = ", ".join(map(str, legal_moves))
-        if piece:
-            may = f"; the {piece} may play {may}" if may else f"; the {piece} has no legal move"
-        else:
-            may = f"; legal are {may}" if may else ""
-        super().__init__(f"{move} is illegal: {problem}{may}")
+        super().__init__(f"{move} is illegal: {problem}{instead}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,13 +402,15 @@ class Game:
 
     def _illegal(self, move: Move, origin: int, problem: str) -> IllegalMove:
         legal = self.legal_moves()
-        piece = int(self._position.board[origin])
-        if piece == kernels.EMPTY or self.outcome is not None:
-            return IllegalMove(move, problem, legal)
-        name = f"{PIECE_NAMES[piece]} on {move.origin}"
-        if (piece == kernels.ATTACKER) != (self.to_play == SIDES[ATTACKERS]):
-            return IllegalMove(move, problem, legal)
-        return IllegalMove(move, problem, [m for m in legal if m.origin == move.origin], name)
+        if self.outcome is not None:
+            return IllegalMove(move, problem, legal, "")
+        piece, to_play = self._position.board[origin], self._position.info[TO_PLAY]
+        if piece == kernels.EMPTY or (piece == kernels.ATTACKER) != (to_play == ATTACKERS):
+            origins = ", ".join(dict.fromkeys(m.origin for m in legal))
+            return IllegalMove(move, problem, legal, f"; the {SIDES[to_play]} may move from {origins}")
+        legal = [m for m in legal if m.origin == move.origin]
+        may = f"may play {', '.join(map(str, legal))}" if legal else "has no legal move"
+        return IllegalMove(move, problem, legal, f"; the {PIECE_NAMES[piece]} on {move.origin} {may}")
 
 
 def _side(name: str) -> int:

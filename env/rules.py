@@ -41,6 +41,7 @@ class Rules:
         repetition_limit: the occurrence of a position that ends the game.
         repetition: what that gives the side that brought it about, `"loss"` or `"draw"`.
         agreement: whether the players may agree a draw.
+        opentafl: the settings by which OpenTafl comes nearest to the game, for `env.records`.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Rules:
     repetition_limit: int = 3
     repetition: str = "loss"
     agreement: bool = False
+    opentafl: str = ""
 
     def __post_init__(self) -> None:
         if not 3 <= self.size <= 15:
@@ -130,6 +132,7 @@ BRANDUBH = Rules(
     no_moves="loss",
     repetition_limit=3,
     repetition="loss",
+    opentafl="surf:n tfr:l ks:w cenh: cenhe:tcnkm",
 )
 
 TAWLBWRDD = Rules(
@@ -150,6 +153,7 @@ TAWLBWRDD = Rules(
     repetition_limit=2,
     repetition="draw",
     agreement=True,
+    opentafl="esc:e surf:n tfr:d ks:c cor: cens: cenh:",
 )
 
 RULES: Mapping[str, Rules] = MappingProxyType({rules.name: rules for rules in (BRANDUBH, TAWLBWRDD)})

@@ -1,0 +1,63 @@
+"""`python -m env perft GAME DEPTH`: count move sequences, and say how fast."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+
+from env import RULES, Game, perft
+from env.perft import divide
+from env.rules import SIDES
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m env", description="Tools for the rules of the games.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    count = commands.add_parser("perft", help="count the move sequences of a length")
+    count.add_argument("game", choices=list(RULES), metavar="GAME", help=f"one of {', '.join(RULES)}")
+    count.add_argument("depth", type=int, metavar="DEPTH", help="number of plies")
+    count.add_argument("--layout", help="start of the game (default: its first)")
+    count.add_argument("--position", help="start from this position instead, ranks from the top: /row/row/.../")
+    count.add_argument("--to-play", choices=SIDES, default=SIDES[0], help="side to play in --position")
+    count.add_argument("--divide", action="store_true", help="show the count after every first move")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit status, 2 for arguments that make no sense."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    try:
+        if given.position is None:
+            game = Game(given.game, given.layout)
+        elif given.layout is not None:
+            raise ValueError("--layout and --position exclude each other")
+        else:
+            game = Game.from_position(given.game, given.position, given.to_play)
+        perft(game, min(given.depth, 2))  # compile, or fetch from the cache, before the clock starts
+        start = time.perf_counter()
+        if given.divide:
+            counts = divide(game, given.depth)
+            total = sum(counts.values())
+        else:
+            counts = {}
+            total = perft(game, given.depth)
+        seconds = time.perf_counter() - start
+    except ValueError as error:
+        print(f"{parser.prog} perft: {error}", file=sys.stderr)
+        return 2
+    for move, count in counts.items():
+        print(f"{move}: {count}")
+    print(
+        f"{total} sequences of {given.depth} plies in {seconds:.3f} s, {total / max(seconds, 1e-9) / 1e6:.1f} M nodes/s"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
