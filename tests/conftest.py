@@ -21,7 +21,7 @@ settings.load_profile("fast")
 
 @pytest.fixture(autouse=True)
 def _fixed_seeds() -> None:
-    """Start every test from the same state of the global generators; torch has its own `manual_seed` where it matters."""
+    """Start every test from the same state of the global generators."""
     random.seed(0)
     np.random.seed(0)  # noqa: NPY002 - the legacy generator, for libraries that still draw from it
 
