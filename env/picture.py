@@ -17,12 +17,12 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from env.rules import Rules
 
-SUPERSAMPLING = 3
+SUPERSAMPLING = 2
 MARGIN = 0.62  # width of the frame in squares
 
 LAMP = np.array([-0.50, -0.58, 0.64], np.float32)  # towards the light: x to the right, y down, z to the eye
-OAK = ((0.56, 0.38, 0.20), (0.86, 0.68, 0.44))  # darkest and lightest grain
-HONEY = ((0.66, 0.44, 0.19), (0.93, 0.73, 0.42))
+OAK = ((0.57, 0.37, 0.17), (0.90, 0.70, 0.43))  # darkest and lightest grain
+HONEY = ((0.70, 0.46, 0.17), (0.98, 0.78, 0.42))
 WALNUT = ((0.16, 0.085, 0.045), (0.36, 0.21, 0.12))
 EBONY = (0.115, 0.095, 0.09)
 BONE = (0.93, 0.88, 0.76)
@@ -83,15 +83,15 @@ def _grid(side: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _carve_throne(side: int) -> np.ndarray:
-    """Return the depth, 0 to 1, of an eight-pointed star in a ring."""
+    """Return the depth, 0 to 1, of a flower of four petals in a ring."""
     x, y = _grid(side)
     radius, angle = np.hypot(x, y), np.arctan2(y, x)
     line = 0.035
     petal = 0.36 + 0.30 * np.abs(np.cos(2 * angle)) ** 1.5
-    star = np.exp(-(((radius - petal) / line) ** 2))
+    flower = np.exp(-(((radius - petal) / line) ** 2))
     inner = np.exp(-(((radius - 0.20) / line) ** 2))
     ring = np.exp(-(((radius - 0.80) / line) ** 2))
-    return np.maximum.reduce([star, inner, ring])
+    return np.maximum.reduce([flower, inner, ring])
 
 
 def _carve_knot(side: int) -> np.ndarray:
@@ -122,8 +122,8 @@ def _carve_goal(side: int) -> np.ndarray:
 
 def _ornament(rules: Rules, square: str, side: int) -> np.ndarray | None:
     if square == rules.throne:
-        star = _carve_throne(side)
-        return np.maximum(star, 0.8 * _carve_bars(side)) if square in rules.closed else star
+        flower = _carve_throne(side)
+        return np.maximum(flower, 0.8 * _carve_bars(side)) if square in rules.closed else flower
     if square in rules.closed:
         return _carve_bars(side)
     if square in rules.king_only:
@@ -227,15 +227,18 @@ def _defender(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.
 
 def _king(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return distance to the outline, height and colour of a great disc with a golden crown on it."""
-    radius, angle = np.hypot(x, y), np.arctan2(x, -y)
-    points = 0.44 + 0.13 * np.abs(2 * ((angle * 5 / (2 * np.pi)) % 1) - 1) ** 1.0
-    crown = _soft_step(radius - points, 0.05) * _soft_step(0.27 - radius, 0.05)
-    gem = _soft_step(radius - 0.13, 0.05)
-    rim = np.exp(-(((radius - 0.72) / 0.05) ** 2))
-    height = _dome(radius, 0.84, 0.34) + 0.06 * crown + 0.08 * _dome(radius, 0.14, 1.0)
+    x, y = np.broadcast_arrays(x, y)
+    radius = np.hypot(x, y)
+    x, y = x * 0.82, y * 0.82
+    zigzag = 0.04 - (0.46 - 0.4 * np.abs(x)) * np.abs(2 * (x / 0.40 % 1) - 1)  # upper edge: the middle point is highest
+    outline = np.maximum.reduce([(zigzag - y) * 0.5, y - 0.30, np.abs(x) - 0.32 + 0.20 * (y - 0.30)])
+    crown = _soft_step(outline, 0.05)
+    band = np.exp(-(((y - 0.15) / 0.022) ** 2)) * crown
+    rim = np.exp(-(((radius - 0.70) / 0.055) ** 2))
+    height = _dome(radius, 0.84, 0.34) + 0.055 * crown - 0.03 * band
     gilt = np.clip(crown + rim, 0, 1)[..., None]
     colour = np.array(BONE, np.float32) * (1 - gilt) + np.array(GOLD, np.float32) * gilt
-    colour = colour * (1 - gem[..., None]) + np.array((0.62, 0.06, 0.05), np.float32) * gem[..., None]
+    colour = colour * (1 - 0.5 * band[..., None])
     return radius - 0.84, height, colour
 
 
@@ -273,7 +276,7 @@ def _mark_move(draw: ImageDraw.ImageDraw, start: np.ndarray, end: np.ndarray, un
     """Tint the two squares and lay an arrow between their middles (pixels)."""
     for x, y in (start, end):
         inset = unit * 0.49
-        draw.rectangle((x - inset, y - inset, x + inset, y + inset), (*AMBER, 84))
+        draw.rectangle((x - inset, y - inset, x + inset, y + inset), (*AMBER, 112))
     way = (end - start) / np.linalg.norm(end - start)
     side = np.array((-way[1], way[0]))
     tip, thin, wide, head = end - way * unit * 0.40, unit * 0.055, unit * 0.16, unit * 0.27
