@@ -1,0 +1,262 @@
+"""Monte-Carlo tree search for people's games: `Search` takes `Game`s and answers with moves, policies and values.
+
+Many games are searched at once, one leaf of each to a batch for the evaluator. The search itself is `search.tree`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from env.board import PLY, REVERSIBLE, TO_PLAY, copy_position
+from env.encoding import position_input
+from env.game import Game, Move
+from env.rules import DEFENDERS, Rules, get_rules
+from env.tables import tables
+from search import tree as trees
+from search.config import MOST_SIMULATIONS, SearchConfig
+from search.tree import DRAW, LOSS, ROOT, UNKNOWN, WIN, Batch, Tree
+
+PROVEN = {UNKNOWN: None, WIN: "win", LOSS: "loss", DRAW: "draw"}
+LARGEST_BATCH = 256
+
+
+class Evaluate(Protocol):
+    """What a search asks of an evaluator; `models.Evaluator` is one, any function of this form will do."""
+
+    def __call__(
+        self, inputs: np.ndarray, actions: np.ndarray, counts: np.ndarray, logits: np.ndarray, values: np.ndarray
+    ) -> None:
+        """Write policy logits and values for a batch of B positions.
+
+        Args:
+            inputs: int8 (B, S + 3), input rows (`env.encoding`).
+            actions: int16 (B, M), legal actions, the first `counts` of each row.
+            counts: int32 (B,).
+            logits: float32 (B, M), to be written: logits at those actions.
+            values: float32 (B,), to be written: value in [-1, 1] from the view of the side to play.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found out about one position, from the view of the side to play.
+
+    Attributes:
+        move: the move to play.
+        actions: int16 (K,), numbers of the K legal moves.
+        visits: int32 (K,), simulations that each of them got.
+        policy: float32 (K,), improved policy, sums to 1.
+        prior: float32 (K,), the network's policy.
+        values: float32 (K,), each move's value in [-1, 1]; NaN where it was not tried.
+        value: value of the position, discounted by the plies to the end.
+        outlook: chances of (win, draw, loss), undiscounted; None where the evaluator cannot tell.
+        proven: "win", "loss" or "draw" where the result is certain, else None.
+        proven_plies: plies to the end by that proof; an upper bound.
+        line: the moves that the search expects, the chosen one first.
+        simulations: how many were done.
+    """
+
+    move: Move
+    actions: np.ndarray
+    visits: np.ndarray
+    policy: np.ndarray
+    prior: np.ndarray
+    values: np.ndarray
+    value: float
+    outlook: tuple[float, float, float] | None
+    proven: str | None
+    proven_plies: int
+    line: list[Move]
+    simulations: int
+
+
+class Search:
+    """Searches moves for games of one kind with one evaluator. Not for two threads at once.
+
+    Args:
+        rules: the game, or its name.
+        evaluator: see `Evaluate`.
+        config: how to search; for play at the board leave `gumbel_scale` to `run`, which uses no noise by default.
+    """
+
+    def __init__(self, rules: Rules | str, evaluator: Evaluate, config: SearchConfig | None = None) -> None:
+        self.rules = get_rules(rules)
+        self.evaluator = evaluator
+        self.config = config or SearchConfig()  # type: ignore[call-arg]
+        self._tables = tables(self.rules)
+        self._settings = self.config.settings()
+        self._tree: Tree | None = None
+        self._batch: Batch | None = None
+
+    def run(
+        self,
+        games: Sequence[Game],
+        simulations: int | None = None,
+        seconds: float | None = None,
+        gumbel_scale: float = 0.0,
+        seeds: Sequence[int] | None = None,
+    ) -> list[SearchResult]:
+        """Search the present position of every game.
+
+        Args:
+            games: games that are not over, of this search's rules.
+            simulations: for each game; `config.simulations` where neither this nor `seconds` is given.
+            seconds: time for all games together; ends the search early where `simulations` are given too.
+            gumbel_scale: noise on the choice of moves, 0 for the strongest play.
+            seeds: one for each game, for the noise; 0, 1, ... by default.
+
+        Raises:
+            ValueError: a game is over or of another kind, or there is nothing to spend.
+        """
+        for number, game in enumerate(games):
+            if game.rules != self.rules:
+                raise ValueError(f"game {number} is {game.rules.title}, this search plays {self.rules.title}")
+            if game.outcome is not None:
+                raise ValueError(f"game {number} is over ({game.outcome.reason}), there is no move to search")
+        if simulations is not None and simulations < 1:
+            raise ValueError(f"simulations is {simulations}: at least 1 is needed")
+        if seconds is not None and not seconds > 0:
+            raise ValueError(f"seconds is {seconds}: more than 0 is needed")
+        seeds = range(len(games)) if seeds is None else seeds
+        results: list[SearchResult] = []
+        for begin in range(0, len(games), LARGEST_BATCH):
+            part = games[begin : begin + LARGEST_BATCH]
+            share = None if seconds is None else seconds * len(part) / len(games)
+            results += self._run(part, simulations, share, gumbel_scale, seeds[begin : begin + LARGEST_BATCH])
+        return results
+
+    def _run(
+        self,
+        games: Sequence[Game],
+        simulations: int | None,
+        seconds: float | None,
+        gumbel_scale: float,
+        seeds: Sequence[int],
+    ) -> list[SearchResult]:
+        deadline = None if seconds is None else time.monotonic() + seconds
+        if simulations is None:
+            simulations = self.config.simulations if seconds is None else self._affordable(games, seconds)
+        past = max(int(game.arrays.info[PLY] - game.arrays.info[REVERSIBLE]) for game in games)
+        tree, batch = self._room(len(games), simulations, past)
+        for slot, game in enumerate(games):
+            self._load(tree, slot, game, seeds[slot])
+            trees.start(self._tables, self._settings, tree, batch, slot, simulations, gumbel_scale, 0)
+        waiting = len(games)
+        while waiting:
+            self._evaluate(batch)
+            if deadline is not None and time.monotonic() >= deadline:
+                for slot in range(len(games)):
+                    trees.receive(self._settings, tree, batch, slot)
+                break
+            waiting = trees.advance(self._tables, self._settings, tree, batch, 0)
+        return [self._result(tree, slot, game) for slot, game in enumerate(games)]
+
+    def _affordable(self, games: Sequence[Game], seconds: float) -> int:
+        """Return how many simulations fit into `seconds`, by a short trial."""
+        trial = 8
+        begin = time.monotonic()
+        self._run(games, trial, None, 0.0, range(len(games)))
+        begin, before = time.monotonic(), begin
+        self._run(games, trial, None, 0.0, range(len(games)))
+        spent = max(1e-6, min(time.monotonic() - begin, begin - before))
+        return max(1, min(MOST_SIMULATIONS, int(trial * seconds / spent)))
+
+    def _room(self, slots: int, simulations: int, past: int) -> tuple[Tree, Batch]:
+        """Return a tree and a batch of exactly `slots` slots, kept from the last call where they are large enough."""
+        tree = self._tree
+        if (
+            tree is None
+            or tree.nodes.shape[0] != slots
+            or tree.schedule.shape[1] < simulations
+            or tree.history.shape[1] < past + simulations + 3
+        ):
+            self._tree = trees.new_tree(self.rules.size, slots, simulations, past + 64)
+            self._batch = trees.new_batch(self.rules.size, slots)
+        assert self._tree is not None and self._batch is not None
+        return self._tree, self._batch
+
+    def _load(self, tree: Tree, slot: int, game: Game, seed: int) -> None:
+        root = trees.root_position(tree, slot)
+        copy_position(game.arrays, root)
+        ply, first = int(root.info[PLY]), int(root.info[REVERSIBLE])
+        tree.history[slot, : ply - first + 1] = game.history[first : ply + 1]
+        root.info[PLY], root.info[REVERSIBLE] = ply - first, 0
+        tree.random[slot] = np.uint64(seed & 0xFFFFFFFFFFFFFFFF)
+
+    def _evaluate(self, batch: Batch) -> None:
+        asked = np.flatnonzero(batch.counts)
+        if len(asked) == len(batch.counts):
+            self.evaluator(*batch)
+        elif len(asked):
+            part = Batch(*(array[asked] for array in batch))
+            self.evaluator(*part)
+            batch.logits[asked] = part.logits
+            batch.values[asked] = part.values
+
+    def _result(self, tree: Tree, slot: int, game: Game) -> SearchResult:
+        count = int(tree.count[slot, ROOT])
+        edges = slice(0, count)  # the root's edges come first in the pool
+        policy = np.empty(count, np.float32)
+        trees.improved_policy(self._settings, tree, slot, policy)
+        visits = tree.edge_visits[slot, edges].copy()
+        tried = (visits > 0) | (tree.edge_proof[slot, edges] != UNKNOWN)
+        values = np.where(tried, tree.edge_value[slot, edges], np.nan).astype(np.float32)
+        line, last = self._line(tree, slot, game)
+        proof = int(tree.proof[slot, ROOT])
+        return SearchResult(
+            move=line[0],
+            actions=tree.action[slot, edges].copy(),
+            visits=visits,
+            policy=policy,
+            prior=tree.prior[slot, edges].copy(),
+            values=values,
+            value=float(trees.root_value(self._settings, tree, slot)),
+            outlook=self._outlook(proof, game, last),
+            proven=PROVEN[proof],
+            proven_plies=int(tree.plies[slot, ROOT]),
+            line=line,
+            simulations=int(tree.simulations[slot]),
+        )
+
+    def _line(self, tree: Tree, slot: int, game: Game) -> tuple[list[Move], Game]:
+        """Return the expected moves and the game after them."""
+        ahead = game.copy()
+        edge = int(trees.best_edge(self._settings, tree, slot))
+        while True:
+            ahead.play_action(int(tree.action[slot, edge]))
+            node = int(tree.child[slot, edge])
+            if node < 0 or tree.count[slot, node] == 0 or ahead.outcome is not None:
+                break
+            edges = np.arange(tree.first[slot, node], tree.first[slot, node] + tree.count[slot, node])
+            proofs, plies = tree.edge_proof[slot, edges], tree.edge_plies[slot, edges].astype(np.int64)
+            # A quick win before everything, lost moves after everything (the slowest first), else by visits.
+            rank = tree.edge_visits[slot, edges].astype(np.int64)
+            rank = np.where(proofs == WIN, (1 << 40) - plies, np.where(proofs == LOSS, plies - (1 << 40), rank))
+            best = int(rank.argmax())
+            edge = int(edges[best])
+            if tree.edge_visits[slot, edge] == 0:
+                break
+        return ahead.moves[len(game.moves) :], ahead
+
+    def _outlook(self, proof: int, game: Game, last: Game) -> tuple[float, float, float] | None:
+        """Return the chances of the side to play: certain where proven, else the network's at the end of the line."""
+        if proof != UNKNOWN:
+            return {WIN: (1.0, 0.0, 0.0), LOSS: (0.0, 0.0, 1.0), DRAW: (0.0, 1.0, 0.0)}[proof]
+        to_play = int(game.arrays.info[TO_PLAY])
+        if last.outcome is not None:
+            if last.outcome.winner is None:
+                return 0.0, 1.0, 0.0
+            won = (last.outcome.winner == "defenders") == (to_play == DEFENDERS)
+            return (1.0, 0.0, 0.0) if won else (0.0, 0.0, 1.0)
+        outlook = getattr(self.evaluator, "outlook", None)
+        if outlook is None:
+            return None
+        row, _ = position_input(self._tables, last.arrays, last.history)
+        win, draw, loss = (float(chance) for chance in outlook(row[None])[0])
+        return (win, draw, loss) if int(last.arrays.info[TO_PLAY]) == to_play else (loss, draw, win)
