@@ -1,0 +1,367 @@
+"""A run on disk, in which an iteration lands whole or not at all.
+
+    RUN/config.yaml                      the settings in force
+        lock                             held by the process that is at work here
+        iterations/000123/shard.safetensors   what self-play made; never changed
+                          state.safetensors   all it takes to go on; only of the last two iterations
+                          manifest.json       counters, generators, checksums; written last
+        metrics.jsonl                    a row an iteration
+        checkpoints/000120.safetensors   networks, now and then
+        latest.safetensors, best.safetensors
+        result.json                      how the run ended, once it has
+
+An iteration is written to a folder of another name, forced to the disk and renamed. Everything else can be made again
+from the last iteration, so a process may be killed at any moment.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from training.config import RunConfig
+from training.config_file import ConfigError, config_text, read_config
+
+FORMAT = 1
+KEPT_STATES = 2
+UNFINISHED = ".unfinished-"
+
+Arrays = dict[str, np.ndarray]
+
+
+class RunError(ValueError):
+    """What is wrong with a run, and what to do about it, in a sentence."""
+
+
+class StoredFile(BaseModel):
+    """Size in bytes and SHA-256 of a file of an iteration."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    size: int
+    sha256: str
+
+
+class Manifest(BaseModel):
+    """What an iteration left behind.
+
+    Attributes:
+        format: version of this layout.
+        iteration: its number; 0 is the untrained network.
+        seconds: wall-clock seconds of the run up to here, all its starts added up.
+        games, positions: made by self-play up to here.
+        learner_steps: steps of the optimiser up to here.
+        window: oldest iteration whose shard the replay window still needs.
+        loop: what else the loop needs to go on (generators, controller, choices), as plain JSON.
+        metrics: this iteration's row of metrics.jsonl.
+        files: the files beside the manifest.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: int = FORMAT
+    iteration: int
+    seconds: float
+    games: int
+    positions: int
+    learner_steps: int
+    window: int
+    loop: dict[str, Any]
+    metrics: dict[str, float | None]
+    files: dict[str, StoredFile] = {}
+
+
+class RunFolder:
+    """The folder of one run. Of all processes only the one that holds the lock may write to it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.iterations = path / "iterations"
+        self.metrics_file = path / "metrics.jsonl"
+        self.result_file = path / "result.json"
+        self._lock: int | None = None
+
+    @classmethod
+    def create(cls, path: Path, config: RunConfig, manifest: Manifest, state: Arrays) -> RunFolder:
+        """Make the folder with its iteration 0 and hold its lock. The folder appears whole or not at all.
+
+        Raises:
+            RunError: where something is already.
+        """
+        refuse_existing(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = cls(path.parent / f"{UNFINISHED}{path.name}-{os.getpid()}")
+        try:
+            draft.iterations.mkdir(parents=True)
+            (draft.path / "checkpoints").mkdir()
+            draft.write_config(config)
+            draft.commit(manifest, state, None)
+            try:
+                os.rename(draft.path, path)
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                    raise
+                refuse_existing(path)
+                raise
+        except BaseException:
+            shutil.rmtree(draft.path, ignore_errors=True)
+            raise
+        sync_folder(path.parent)
+        run = cls(path)
+        run.lock()
+        return run
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """Open an existing run, hold its lock and clear away what a killed process left half done.
+
+        Raises:
+            RunError: where there is no run, or another process is at work on it.
+        """
+        run = cls(path)
+        if not run.iterations.is_dir():
+            known = sorted(p.parent.name for p in path.parent.glob("*/iterations")) if path.parent.is_dir() else []
+            there = f"; runs there: {', '.join(known)}" if known else ""
+            raise RunError(f"{path} is not a run's folder (it has no iterations/){there}")
+        run.lock()
+        for rest in run.iterations.glob(f"{UNFINISHED}*"):
+            shutil.rmtree(rest, ignore_errors=True)
+        return run
+
+    def lock(self) -> None:
+        """Take the lock, which the operating system frees when this process ends, however it does."""
+        handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            _lock_file(handle)
+        except OSError:
+            holder = os.read(handle, 32).decode(errors="replace").strip()
+            os.close(handle)
+            who = f"process {holder}" if holder else "another process"
+            raise RunError(f"{self.path} is being trained by {who} at this moment; stop that one first") from None
+        os.ftruncate(handle, 0)
+        os.write(handle, f"{os.getpid()}\n".encode())
+        self._lock = handle
+
+    def close(self) -> None:
+        """Give the lock back."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def write_config(self, config: RunConfig) -> None:
+        """Store the settings in force."""
+        write_atomic(self.path / "config.yaml", config_text(config).encode())
+
+    def config(self, overrides: Mapping[str, str] | None = None) -> RunConfig:
+        """Return the stored settings, some of them replaced.
+
+        Raises:
+            ConfigError: as `training.config_file.read_config`.
+        """
+        path = self.path / "config.yaml"
+        if not path.is_file():
+            raise ConfigError(f"{path} is missing; the run cannot go on without its settings")
+        return read_config(path, overrides)
+
+    def commit(self, manifest: Manifest, state: Arrays, shard: Arrays | None) -> Manifest:
+        """Write an iteration, so that it is there whole or not at all; return its manifest with the checksums.
+
+        Raises:
+            OSError: as when the disk is full; the run is as it was before.
+        """
+        name = _folder_name(manifest.iteration)
+        draft = self.iterations / f"{UNFINISHED}{name}"
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir()
+        try:
+            files: dict[str, StoredFile] = {}
+            for file, arrays in (("shard.safetensors", shard), ("state.safetensors", state)):
+                if arrays is not None:
+                    data = save({key: np.ascontiguousarray(array) for key, array in arrays.items()})
+                    write_synced(draft / file, data)
+                    files[file] = StoredFile(size=len(data), sha256=hashlib.sha256(data).hexdigest())
+            manifest = manifest.model_copy(update={"files": files})
+            write_synced(draft / "manifest.json", manifest.model_dump_json(indent=1).encode())
+            sync_folder(draft)
+            os.rename(draft, self.iterations / name)
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+        sync_folder(self.iterations)
+        return manifest
+
+    def last(self) -> tuple[Manifest, Arrays]:
+        """Return the newest iteration that can be gone on from, and its state. Damaged ones are put aside.
+
+        Raises:
+            RunError: where there is none.
+        """
+        reasons = []
+        for folder in sorted(self._folders(), reverse=True):
+            if reasons and not (folder / "state.safetensors").exists():
+                break
+            try:
+                manifest = self._manifest(folder)
+                state = self._read(folder, manifest, "state.safetensors")
+            except RunError as error:
+                reasons.append(str(error))
+                continue
+            for newer in self._folders():
+                if newer > folder:
+                    aside = newer.with_name(f"damaged-{newer.name}")
+                    shutil.rmtree(aside, ignore_errors=True)
+                    os.rename(newer, aside)
+            return manifest, state
+        raise RunError(f"{self.path} cannot go on: " + (reasons[0] if reasons else "it has no complete iteration"))
+
+    def shards(self, manifest: Manifest) -> list[tuple[int, int, Arrays]]:
+        """Return iteration, size in bytes and arrays of every shard that the replay window needs, oldest first.
+
+        Raises:
+            RunError: where one is missing or damaged.
+        """
+        result = []
+        for iteration in range(max(1, manifest.window), manifest.iteration + 1):
+            folder = self.iterations / _folder_name(iteration)
+            stored = self._manifest(folder)
+            if "shard.safetensors" in stored.files:
+                arrays = self._read(folder, stored, "shard.safetensors")
+                result.append((iteration, stored.files["shard.safetensors"].size, arrays))
+        return result
+
+    def prune(self, manifest: Manifest, previous: Manifest | None) -> None:
+        """Delete what neither `manifest` nor the iteration before needs: old shards, and all states but the last two."""
+        needed = min(manifest.window, previous.window if previous else manifest.window)
+        states_from = manifest.iteration - KEPT_STATES + 1
+        for folder in self._folders():
+            iteration = int(folder.name)
+            if iteration < min(needed, states_from):
+                doomed = folder.with_name(f"{UNFINISHED}{folder.name}")
+                os.rename(folder, doomed)
+                shutil.rmtree(doomed, ignore_errors=True)
+            elif iteration < states_from:
+                (folder / "state.safetensors").unlink(missing_ok=True)
+
+    def append_metrics(self, row: Mapping[str, float | None]) -> None:
+        """Add a row to metrics.jsonl."""
+        with self.metrics_file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row, allow_nan=False) + "\n")
+
+    def repair_metrics(self, manifest: Manifest) -> None:
+        """Cut metrics.jsonl back to `manifest`: no later row, no broken one, and its own row there."""
+        rows = []
+        if self.metrics_file.exists():
+            for line in self.metrics_file.read_text(encoding="utf-8", errors="replace").splitlines():
+                try:
+                    row = json.loads(line)
+                    if row["step"] < manifest.iteration:
+                        rows.append(line)
+                except (ValueError, KeyError, TypeError):
+                    continue
+        if manifest.iteration:
+            rows.append(json.dumps(manifest.metrics, allow_nan=False))
+        write_atomic(self.metrics_file, "".join(line + "\n" for line in rows).encode())
+
+    def prune_checkpoints(self, keep: int) -> None:
+        """Delete all numbered checkpoints but the newest `keep`."""
+        for path in sorted((self.path / "checkpoints").glob("[0-9]*.safetensors"))[:-keep]:
+            path.unlink(missing_ok=True)
+
+    def checkpoint(self, iteration: int) -> Path:
+        """Return where the numbered checkpoint of an iteration belongs."""
+        return self.path / "checkpoints" / f"{_folder_name(iteration)}.safetensors"
+
+    def _folders(self) -> list[Path]:
+        return [p for p in self.iterations.iterdir() if p.name.isdigit()]
+
+    def _manifest(self, folder: Path) -> Manifest:
+        path = folder / "manifest.json"
+        try:
+            manifest = Manifest.model_validate_json(path.read_bytes())
+        except OSError as error:
+            raise RunError(f"{path} cannot be read ({error.strerror})") from None
+        except ValidationError:
+            raise RunError(f"{path} is damaged, or was written by another version of this program") from None
+        if manifest.format != FORMAT:
+            raise RunError(f"{path} has format {manifest.format}; this version reads format {FORMAT}")
+        return manifest
+
+    def _read(self, folder: Path, manifest: Manifest, name: str) -> Arrays:
+        path = folder / name
+        try:
+            data = path.read_bytes()
+            if hashlib.sha256(data).hexdigest() != manifest.files[name].sha256:
+                raise RunError(f"{path} is damaged: its checksum is not the one in manifest.json")
+            return load(data)
+        except OSError as error:
+            raise RunError(f"{path} cannot be read ({error.strerror})") from None
+        except (SafetensorError, KeyError):
+            raise RunError(f"{path} is damaged") from None
+
+
+def refuse_existing(path: Path) -> None:
+    """Raise `RunError` where a new run cannot be put at `path`. An empty folder is no obstacle."""
+    if path.is_dir() and not any(path.iterdir()):
+        return
+    if (path / "iterations").is_dir():
+        raise RunError(
+            f"{path} is a run already and is not written over; go on with it (--resume {path}) or name another --out"
+        )
+    if path.exists():
+        raise RunError(f"{path} exists already and is not written over; name another --out")
+
+
+def write_synced(path: Path, data: bytes) -> None:
+    """Write a file and force it to the disk."""
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a file that appears whole or not at all, in place of an earlier one."""
+    draft = path.with_name(f"{UNFINISHED}{path.name}")
+    try:
+        write_synced(draft, data)
+        os.replace(draft, path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def sync_folder(path: Path) -> None:
+    """Force a folder's entries to the disk, where the system can."""
+    if os.name == "nt":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _folder_name(iteration: int) -> str:
+    return f"{iteration:06d}"
+
+
+def _lock_file(handle: int) -> None:
+    if os.name == "nt":
+        import msvcrt
+
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # pyright: ignore[reportAttributeAccessIssue]
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
