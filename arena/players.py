@@ -20,18 +20,21 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from math import isfinite
+from math import isfinite, tanh
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from env import RULES, Game, Move, Rules
 from env.rules import get_rules
+from search.alphabeta import DECIDED, MAX_DEPTH, WIN, AlphaBeta, AlphaBetaResult
+from search.config import SearchConfig
+from search.evaluation import UNIT
+from search.mcts import Search, SearchResult
 
+# Importing torch takes seconds, so `models` is imported where a network is in play.
 if TYPE_CHECKING:
     from models.checkpoint import Header
-    from search.alphabeta import AlphaBeta
-    from search.mcts import Search, SearchResult
 
 ROOT = Path(__file__).resolve().parent.parent
 SUFFIX = ".safetensors"
@@ -41,6 +44,7 @@ SIMULATIONS = 64
 
 _GROUPS = 2
 _TABLE_MEGABYTES = 16
+_CLEAR_LEAD = 500
 
 Tool = TypeVar("Tool")
 Job = TypeVar("Job")
@@ -61,6 +65,8 @@ class Thought:
         outlook: probabilities of a win, draw and loss for the side to move, undiscounted; `None` if it has none.
         proven: `"win"`, `"draw"` or `"loss"` of the side to move where that is certain.
         plies: plies to the proven end, if known.
+        expectation: what the side to move may expect of the game, from -1 (a loss) to 1 (a win); undiscounted, or the
+            player's own measure brought into that range.
         score: its own measure in words, from the view of the side to move.
         effort: how much it looked at, in words.
     """
@@ -70,6 +76,7 @@ class Thought:
     outlook: tuple[float, float, float] | None = None
     proven: str | None = None
     plies: int | None = None
+    expectation: float = 0.0
     score: str = ""
     effort: str = ""
 
@@ -103,7 +110,7 @@ class RandomPlayer:
         return [random.Random(seed).choice(game.legal_moves()) for game, seed in zip(games, _seeds(games, seeds))]
 
     def think(self, game: Game, seed: int = 0) -> Thought:
-        return Thought(self.choose([game], [seed])[0], effort="no thought")
+        return Thought(self.choose([game], [seed])[0])
 
 
 class AlphaBetaPlayer:
@@ -119,8 +126,6 @@ class AlphaBetaPlayer:
     def __init__(
         self, rules: Rules, depth: int | None = None, seconds: float | None = None, threads: int | None = None
     ) -> None:
-        from search.alphabeta import AlphaBeta
-
         if (depth is None) == (seconds is None):
             raise PlayerError(f"{ALPHABETA} needs depth or seconds, and not both")
         self.name = f"{ALPHABETA}:depth={depth}" if seconds is None else f"{ALPHABETA}:seconds={seconds:g}"
@@ -128,23 +133,24 @@ class AlphaBetaPlayer:
         self._workers = _Workers(threads, lambda: AlphaBeta(rules, table_megabytes=_TABLE_MEGABYTES))
 
     def choose(self, games: Sequence[Game], seeds: Sequence[int] | None = None) -> list[Move]:
-        def move(engine: AlphaBeta, job: tuple[Game, int]) -> Move:
-            game, seed = job
-            return engine.run(game, depth=self._depth, seconds=self._seconds, seed=seed).move
-
-        return self._workers.map(move, list(zip(games, _seeds(games, seeds))))
+        return [found.move for found in self._workers.map(self._search, list(zip(games, _seeds(games, seeds))))]
 
     def think(self, game: Game, seed: int = 0) -> Thought:
-        def run(engine: AlphaBeta, game: Game) -> Any:
-            return engine.run(game, depth=self._depth, seconds=self._seconds, seed=seed)
-
-        found = self._workers.map(run, [game])[0]
+        found = self._workers.map(self._search, [(game, seed)])[0]
+        proven = None if abs(found.score) < DECIDED else "win" if found.score > 0 else "loss"
         return Thought(
             found.move,
             tuple(found.line),
-            score=f"{found.score:+d}",
+            proven=proven,
+            plies=WIN - abs(found.score) if proven else None,
+            expectation=tanh(found.score / _CLEAR_LEAD),
+            score=f"{found.score / UNIT:+.2f} (an attacker counts 1)",
             effort=f"depth {found.depth}, {found.nodes:,} nodes",
         )
+
+    def _search(self, engine: AlphaBeta, job: tuple[Game, int]) -> AlphaBetaResult:
+        game, seed = job
+        return engine.run(game, depth=self._depth, seconds=self._seconds, seed=seed)
 
 
 class CheckpointPlayer:
@@ -176,7 +182,6 @@ class CheckpointPlayer:
     ) -> None:
         from models.checkpoint import CheckpointError, load
         from models.evaluator import Evaluator
-        from search.mcts import Search, SearchConfig
 
         if simulations is None and seconds is None:
             raise PlayerError("a checkpoint needs simulations, seconds or both")
@@ -190,10 +195,11 @@ class CheckpointPlayer:
         limits = {"simulations": simulations, "seconds": None if seconds is None else f"{seconds:g}"}
         self.name = str(path) + "".join(f":{key}={value}" for key, value in limits.items() if value is not None)
         self._simulations, self._seconds = simulations, seconds
-        config = SearchConfig(gumbel_scale=0.0, discount=checkpoint.header.discount)
+        config = SearchConfig(discount=checkpoint.header.discount)  # type: ignore[call-arg]
 
         def search() -> Search:
-            return Search(self.rules, Evaluator(checkpoint.network, device), config)
+            # float32: which dtype is faster is a matter of the moment, and a match has to come out the same again.
+            return Search(self.rules, Evaluator(checkpoint.network, device, "float32"), config)
 
         # Two groups whatever the number of threads: what a network computes may depend on the batch in its last bits.
         self._groups = 1 if device != "cpu" else _GROUPS
@@ -207,16 +213,17 @@ class CheckpointPlayer:
 
     def think(self, game: Game, seed: int = 0) -> Thought:
         result = self._workers.map(self._search, [[(game, seed)]])[0][0]
-        win, draw, loss = (float(chance) for chance in result.outlook)
-        visits = int(result.visits.sum())
+        certain = {"win": 1.0, "draw": 0.0, "loss": -1.0}.get(result.proven or "")
+        outlook = result.outlook
         return Thought(
             result.move,
             tuple(result.line),
-            (win, draw, loss),
+            outlook,
             result.proven,
             result.proven_plies if result.proven else None,
+            certain if certain is not None else outlook[0] - outlook[2] if outlook else result.value,
             f"{result.value:+.2f}",
-            f"{visits:,} simulations",
+            f"{result.simulations:,} simulations",
         )
 
     def _search(self, search: Search, jobs: Sequence[tuple[Game, int]]) -> list[SearchResult]:
@@ -306,7 +313,7 @@ class PlayerText:
 _OPTIONS: dict[str, tuple[str, ...]] = {"random": (), ALPHABETA: ("depth", "seconds")}
 _CHECKPOINT_OPTIONS = ("simulations", "seconds")
 _WHOLE = ("depth", "simulations")
-_LIMITS = {"depth": 64, "simulations": 1_000_000, "seconds": 86_400}
+_LIMITS = {"depth": MAX_DEPTH, "simulations": 1_000_000, "seconds": 86_400}
 _LAST_OPTION = re.compile(r"[:,]\s*(\w[\w-]*)\s*=\s*([^:,=/\\]*)$")
 _PLAYERS = f"a player is random, {ALPHABETA}:depth=D, {ALPHABETA}:seconds=S, or a checkpoint's path"
 
@@ -351,7 +358,8 @@ def parse_player(
     Args:
         text: see the module.
         rules: the game to be played; `None`: the one that the checkpoint was trained for.
-        simulations, seconds: for a checkpoint whose text has neither; without these too it gets `SIMULATIONS`.
+        simulations, seconds: for a checkpoint whose text has neither (without these too it gets `SIMULATIONS`);
+            `seconds` also for alpha-beta without options, which otherwise looks 2 plies deep.
         device: for checkpoints, `"cpu"`, `"cuda"` or `"auto"`.
         threads: threads to use; `None`: one a core.
 
@@ -368,7 +376,8 @@ def parse_player(
     if parts.name == ALPHABETA:
         if rules is None:
             raise PlayerError(f"{text!r} plays every game: say which (allowed are {', '.join(RULES)})")
-        return AlphaBetaPlayer(rules, **(options or {"depth": 2}), threads=threads)
+        options = options or ({"seconds": seconds} if seconds else {"depth": 2})
+        return AlphaBetaPlayer(rules, **options, threads=threads)
     return RandomPlayer()
 
 

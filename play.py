@@ -1,0 +1,131 @@
+"""Play against a checkpoint or against alpha-beta.
+
+python play.py                                            the newest run's best checkpoint, else alpha-beta
+python play.py runs/x/best.safetensors --side defenders
+python play.py alphabeta-v1:depth=4 --game tawlbwrdd
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from app.terminal import Terminal, load_game
+from arena.players import ALPHABETA, PlayerError, default_player, parse_player, read_player
+from env import RULES, Game
+from env.rules import SIDES, get_rules
+
+SIMULATIONS = 256
+
+
+class PlainConsole(Console):
+    """A console that leaves a closed pipe to `main`."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def arguments() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="play.py", description="Play against a checkpoint or against alpha-beta.")
+    parser.add_argument(
+        "player",
+        nargs="?",
+        metavar="PLAYER",
+        help=f"a checkpoint's path, a run's folder, {ALPHABETA}:depth=4, {ALPHABETA}:seconds=1 or random "
+        f"(default: the newest run's best checkpoint if there is one, else {ALPHABETA}:seconds=1)",
+    )
+    parser.add_argument("--terminal", action="store_true", help="play in this terminal")
+    parser.add_argument("--game", choices=list(RULES), help="default: the checkpoint's, else the first of these")
+    parser.add_argument("--layout", help="start of the game (default: its first layout)")
+    parser.add_argument("--side", choices=SIDES, default=SIDES[0], help="yours (default: attackers, who move first)")
+    parser.add_argument("--simulations", type=int, metavar="K", help=f"a checkpoint's, a move (default: {SIMULATIONS})")
+    parser.add_argument("--seconds", type=float, metavar="S", help="the engine's time, a move")
+    parser.add_argument("--load", type=Path, metavar="F", help="go on with a game from its record")
+    parser.add_argument("--seed", type=int, metavar="N", help="decides what the engine leaves to chance")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads to use (default: one a core)")
+    parser.add_argument("--device", default="auto", help="for networks: auto, cpu or cuda (default: auto)")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Plays; 2 for bad input, 0 however the person leaves."""
+    options = arguments().parse_args(argv)
+    try:
+        terminal = set_up(options)
+        terminal.run()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody reads on; what is still buffered must not fail once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        print()
+    except ValueError as error:
+        print(f"play.py: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def set_up(options: argparse.Namespace) -> Terminal:
+    """The board, the engine and the person that the command line asks for.
+
+    Raises:
+        ValueError: something asked for cannot be.
+    """
+    for name, above in (("simulations", 0), ("seconds", 0), ("threads", 0)):
+        value = getattr(options, name)
+        if value is not None and not value > above:
+            raise ValueError(f"--{name} {value}: has to be more than {above}")
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # odd bytes are a typing error, not a crash
+    console = PlainConsole(highlight=False)
+    if not options.terminal:
+        console.print("The page for the browser is not there yet, so the game is here in the terminal.")
+    game = None if options.load is None else load_game(options.load)
+    if game is not None and options.layout is not None:
+        raise ValueError("--layout is for a new game, and --load brings its own start")
+    if game is not None and options.game not in (None, game.rules.name):
+        raise ValueError(f"{options.load} is a game of {game.rules.name}, not of {options.game}")
+    wanted = game.rules.name if game is not None else options.game
+    text = options.player or usual_player(wanted, options.seconds or 1.0)
+    player = read_player(text)
+    if options.player and player.options and (options.simulations or options.seconds):
+        raise ValueError(
+            f"say how much {player.name} may think in its name or with --simulations and --seconds, not both"
+        )
+    if player.path is None and options.simulations is not None:
+        raise ValueError(f"--simulations is for checkpoints, and {player.name} is none")
+    rules = get_rules(wanted or player.game or next(iter(RULES)))
+    simulations = options.simulations
+    if simulations is None and options.seconds is None:
+        simulations = SIMULATIONS
+    with console.status("loading the engine"):
+        engine = parse_player(
+            text,
+            rules,
+            simulations=simulations,
+            seconds=options.seconds,
+            device=options.device,
+            threads=options.threads,
+        )
+    seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
+    return Terminal(engine, game or Game(rules, options.layout), options.side, console, seed=seed)
+
+
+def usual_player(game: str | None, seconds: float) -> str:
+    """The engine when none is named: a checkpoint if there is one, else alpha-beta with `seconds` a move."""
+    try:
+        return default_player(game)
+    except PlayerError:
+        return f"{ALPHABETA}:seconds={seconds:g}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
