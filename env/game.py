@@ -42,7 +42,11 @@ class IllegalMove(ValueError):
         self.move = move
         self.problem = problem
         self.legal_moves = legal_moves
+        self._instead = instead
         super().__init__(f"{move} is illegal: {problem}{instead}")
+
+    def __reduce__(self) -> tuple[type[IllegalMove], tuple[Move, str, list[Move], str]]:
+        return type(self), (self.move, self.problem, self.legal_moves, self._instead)
 
 
 @dataclass(frozen=True, slots=True)

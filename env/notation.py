@@ -35,6 +35,7 @@ class NotationError(ValueError):
     def __init__(self, problem: str, text: str, index: int = 0, source: str = "") -> None:
         """Point at `text[index]`; `source` names the file that the text is from, if it is from a file."""
         before = text[:index]
+        self._given = (problem, text, index, source)
         self.problem = problem
         self.line = before.count("\n") + 1
         start = before.rfind("\n") + 1
@@ -46,6 +47,9 @@ class NotationError(ValueError):
         shown = ("..." if first else "") + line_text[first : first + 100].replace("\t", " ")
         mark = " " * (self.column - 1 - first + (3 if first else 0)) + "^"
         super().__init__(f"{source + ', ' if source else ''}{where}: {problem}\n  {shown}\n  {mark}")
+
+    def __reduce__(self) -> tuple[type[NotationError], tuple[str, str, int, str]]:
+        return type(self), self._given  # worker processes send their errors home
 
 
 def square_name(size: int, square: int) -> str:

@@ -11,10 +11,10 @@
     2. d6-c6 Kd4-d6xd7
     3. ---
 
-The tags come first, `rules` the last of them; then the turns, each followed by its comments if it has any. `result` is 1
-where the attackers won, -1 where the defenders did, 0 for a draw, ? for anything else. Reading accepts other programs'
-spellings too: several captures as `xc3xd4`, moves without captures, without `K`, captures without squares, and it passes
-over variations. Every record is played through as it is read, so a `Record` never disagrees with the rules.
+The tags come first, `rules` the last of them; then the turns, each followed by its comments if it has any. `result` is
+1 where the attackers won, -1 where the defenders did, 0 for a draw, ? for anything else. Reading accepts other
+programs' spellings too: several captures as `xc3xd4`, moves without captures, without `K`, captures without squares;
+and it passes over variations. Every record is played through as it is read; what disagrees with the rules is refused.
 """
 
 from __future__ import annotations
@@ -225,9 +225,9 @@ class _Reader:
         return self.at < len(self.text)
 
     def bracket(self) -> str:
-        """Read what stands between `[` and `]`."""
+        """Read what stands between `[` and `]`; there are no brackets inside brackets."""
         end = self.text.find("]", self.at)
-        if end < 0:
+        if end < 0 or "[" in self.text[self.at + 1 : end]:
             raise self.fail("this bracket is never closed")
         inside = self.text[self.at + 1 : end]
         self.at = end + 1
@@ -382,7 +382,7 @@ class _Reader:
         if claimed is not None:
             # Some programs list the king among what is taken; some write an x without saying what.
             taken = captured | ({game.king} if game.outcome and game.outcome.reason == "king_captured" else set())
-            if claimed not in (captured, taken) and (claimed or not taken):
+            if not (claimed in (captured, taken) if claimed else taken):
                 said, real = (", ".join(sorted(squares)) or "nothing" for squares in (claimed, taken))
                 raise self.fail(f"turn {turn}, {move}: takes {real} by the rules, not {said}", begin + captures_at)
         if word[at:] in ("++", "--") and game.outcome is None:
