@@ -420,4 +420,3 @@ def immediate_win(t: Tables, pos: Position) -> int:
             if action >= 0:
                 return action
     return -1
-

@@ -1,13 +1,15 @@
 """Moves as numbers, positions as what a network or an agent sees, and the eight symmetries.
 
-**Actions.** A move has one number, ``(origin * 4 + direction) * (n - 1) + distance - 1``, with the origin's square index
-``rank * n + file`` (a1 = 0), the directions north, east, south, west as 0 to 3, and 1 to n - 1 squares of distance. That
-makes 4 * n * n * (n - 1) numbers: 1 176 on 7x7, 4 840 on 11x11. Numbers that lead off the board are never legal.
+**Actions.** A move has one number, ``(origin * 4 + direction) * (n - 1) + distance - 1``, with the origin's square
+index ``rank * n + file`` (a1 = 0), the directions north, east, south, west as 0 to 3, and 1 to n - 1 squares of
+distance. That makes 4 * n * n * (n - 1) numbers: 1 176 on 7x7, 4 840 on 11x11. Numbers that lead off the board are
+never legal.
 
-**Input rows.** Everything that the network may know of a position is one row of int8 (S + 3,): the S cells of the board
-(piece code; `REPEATS` is added to an empty square where a stop of the side to play would end the game by repetition), then
-`to_play` (0 attackers, 1 defenders), the earlier occurrences of the position (0 at first), and the budget: how much more
-the attackers search than the defenders, log2 of the ratio in quarter steps (0 wherever both search alike).
+**Input rows.** Everything that the network may know of a position is one row of int8 (S + 3,): the S cells of the
+board (piece code; `REPEATS` is added to an empty square where a stop of the side to play would end the game by
+repetition), then `to_play` (0 attackers, 1 defenders), the earlier occurrences of the position (0 at first), and the
+balance: how much more the attackers search than the defenders, log2 of the ratio in quarter steps (0 wherever both
+search alike).
 
 **Planes.** `PLANES` names the planes that `write_planes` makes of a row, for agents that want them.
 """
@@ -24,7 +26,7 @@ from env.rules import Rules
 from env.tables import Tables, tables
 
 REPEATS = 4
-EXTRA_INPUTS = 3  # to_play, earlier occurrences, budget
+EXTRA_INPUTS = 3  # to_play, earlier occurrences, balance
 MOST_OCCURRENCES = 100
 
 PLANES = (
@@ -45,11 +47,13 @@ def input_size(rules: Rules) -> int:
 
 
 @kernel
-def _mark_repeats(t: Tables, pos: Position, history: np.ndarray, moves: np.ndarray, count: int, out: np.ndarray) -> None:
-    """Add REPEATS to the cells of `out` where one of the `count` legal actions in `moves` ends the game by repetition."""
+def _mark_repeats(
+    t: Tables, pos: Position, history: np.ndarray, moves: np.ndarray, count: int, out: np.ndarray
+) -> None:
+    """Add REPEATS to the cells of `out` where one of the first `count` of `moves` ends the game by repetition."""
     first, ply, n = pos.info[REVERSIBLE], pos.info[PLY], t.size
     # A position can come about again only after two moves of each side; after the move it stands at ply + 1.
-    if ply - first < 3 * (t.repetition_limit - 1) + t.repetition_limit - 2:
+    if ply + 1 - first < 4 * (t.repetition_limit - 1):
         return
     # A small table of the keys that could return says at once for most moves that they lead to something new.
     seen = np.zeros(64, np.int8)
@@ -74,13 +78,13 @@ def _mark_repeats(t: Tables, pos: Position, history: np.ndarray, moves: np.ndarr
 
 @kernel
 def write_input(
-    t: Tables, pos: Position, history: np.ndarray, budget: int, moves: np.ndarray, count: int, out: np.ndarray
+    t: Tables, pos: Position, history: np.ndarray, balance: int, moves: np.ndarray, count: int, out: np.ndarray
 ) -> None:
     """Write the input row of a position to `out`, int8 (S + 3,).
 
     Args:
         t, pos, history: see `env.board`.
-        budget: log2 of attackers' to defenders' simulations, in quarter steps.
+        balance: log2 of attackers' to defenders' simulations, in quarter steps.
         moves: int16, the legal actions as `write_moves` gives them.
         count: how many they are.
         out: int8 (S + 3,).
@@ -91,12 +95,12 @@ def write_input(
     _mark_repeats(t, pos, history, moves, count, out)
     out[cells] = pos.info[TO_PLAY]
     out[cells + 1] = min(occurrences(pos, history) - 1, MOST_OCCURRENCES)
-    out[cells + 2] = budget
+    out[cells + 2] = balance
 
 
 @kernel
 def write_planes(t: Tables, row: np.ndarray, out: np.ndarray) -> None:
-    """Write the planes of an input row, int8 (S + 3,), to `out`, int8 (len(PLANES), n, n), indexed [plane, rank, file]."""
+    """Write the planes of an input row, int8 (S + 3,), to `out`, int8 (len(PLANES), n, n): [plane, rank, file]."""
     n = t.size
     cells = n * n
     for rank in range(n):
@@ -113,13 +117,13 @@ def write_planes(t: Tables, row: np.ndarray, out: np.ndarray) -> None:
             out[7, rank, file] = row[cells]
 
 
-def position_input(t: Tables, pos: Position, history: np.ndarray, budget: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def position_input(t: Tables, pos: Position, history: np.ndarray, balance: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return the input row, int8 (S + 3,), and the legal actions, int16 (moves,), of one position."""
     cells = t.size * t.size
     moves = np.empty(4 * cells, np.int16)
     count = write_moves(t, pos, moves)
     row = np.empty(cells + EXTRA_INPUTS, np.int8)
-    write_input(t, pos, history, budget, moves, count, row)
+    write_input(t, pos, history, balance, moves, count, row)
     return row, moves[:count].copy()
 
 
@@ -156,7 +160,7 @@ def action_squares(rules: Rules, action: int) -> tuple[int, int]:
 
 @lru_cache
 def square_symmetries(size: int) -> np.ndarray:
-    """Return int16 (8, S): where each symmetry takes a square. The first is the identity, 1 to 3 turn, 4 to 7 mirror."""
+    """Return int16 (8, S): where each symmetry takes a square. 0 is the identity, 1 to 3 turn, 4 to 7 mirror."""
     grid = np.arange(size * size).reshape(size, size)
     seen_from = [np.rot90(board, turns) for board in (grid, grid.T) for turns in range(4)]
     result = np.empty((8, size * size), np.int16)

@@ -84,7 +84,7 @@ os.environ["NUMBA_CACHE_DIR"] = str(CACHE)
 
 import numba  # noqa: E402  (the folder must be set before Numba loads)
 
-numba.config.CACHE_DIR = str(CACHE)  # ... and again, should somebody have loaded it before us
+numba.config.CACHE_DIR = str(CACHE)  # pyright: ignore[reportAttributeAccessIssue]  # ... and again, should somebody have loaded it before us
 
 
 def kernel(function: Callable[..., Any]) -> Any:

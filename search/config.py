@@ -14,7 +14,9 @@ class SearchConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    simulations: int = Field(128, ge=1, le=MOST_SIMULATIONS, description="simulations a move where nothing else is said")
+    simulations: int = Field(
+        128, ge=1, le=MOST_SIMULATIONS, description="simulations a move where nothing else is said"
+    )
     considered: int = Field(16, ge=1, le=256, description="moves that sequential halving starts from at the root")
     visit_offset: float = Field(50.0, ge=0, le=1000, description="c_visit: how strongly values count before visits do")
     value_scale: float = Field(0.1, gt=0, le=10, description="c_scale: weight of rescaled values against priors")

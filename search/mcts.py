@@ -200,7 +200,7 @@ class Search:
             batch.values[asked] = part.values
 
     def _result(self, tree: Tree, slot: int, game: Game) -> SearchResult:
-        count = int(tree.count[slot, ROOT])
+        count = int(tree.edge_count[slot, ROOT])
         edges = slice(0, count)  # the root's edges come first in the pool
         policy = np.empty(count, np.float32)
         trees.improved_policy(self._settings, tree, slot, policy)
@@ -231,9 +231,9 @@ class Search:
         while True:
             ahead.play_action(int(tree.action[slot, edge]))
             node = int(tree.child[slot, edge])
-            if node < 0 or tree.count[slot, node] == 0 or ahead.outcome is not None:
+            if node < 0 or tree.edge_count[slot, node] == 0 or ahead.outcome is not None:
                 break
-            edges = np.arange(tree.first[slot, node], tree.first[slot, node] + tree.count[slot, node])
+            edges = np.arange(tree.first[slot, node], tree.first[slot, node] + tree.edge_count[slot, node])
             proofs, plies = tree.edge_proof[slot, edges], tree.edge_plies[slot, edges].astype(np.int64)
             # A quick win before everything, lost moves after everything (the slowest first), else by visits.
             rank = tree.edge_visits[slot, edges].astype(np.int64)

@@ -24,7 +24,6 @@ import numpy as np
 from env.board import (
     DEFENDERS,
     NONE,
-    PLY,
     TO_PLAY,
     Position,
     copy_position,
@@ -49,7 +48,7 @@ class Tree(NamedTuple):
 
     Attributes:
         parent, edge: int32 (G, N), the node above and the edge from there; -1 at the root.
-        first, count: int32 (G, N), the node's edges are first to first + count - 1.
+        first, edge_count: int32 (G, N), the node's edges are first to first + edge_count - 1.
         visits: int32 (G, N), simulations that came through the node, its own evaluation included.
         total: float64 (G, N), sum of the values backed up to the node.
         raw: float32 (G, N), the evaluator's value.
@@ -77,7 +76,7 @@ class Tree(NamedTuple):
     parent: np.ndarray
     edge: np.ndarray
     first: np.ndarray
-    count: np.ndarray
+    edge_count: np.ndarray
     visits: np.ndarray
     total: np.ndarray
     raw: np.ndarray
@@ -153,7 +152,7 @@ def new_tree(size: int, slots: int, simulations: int, history: int) -> Tree:
         parent=per_node(np.int32),
         edge=per_node(np.int32),
         first=per_node(np.int32),
-        count=per_node(np.int32),
+        edge_count=per_node(np.int32),
         visits=per_node(np.int32),
         total=per_node(np.float64),
         raw=per_node(np.float32),
@@ -253,7 +252,7 @@ def _add_node(tree: Tree, slot: int, parent: int, edge: int) -> int:
     tree.parent[slot, node] = parent
     tree.edge[slot, node] = edge
     tree.first[slot, node] = tree.edges[slot]
-    tree.count[slot, node] = 0
+    tree.edge_count[slot, node] = 0
     tree.visits[slot, node] = 0
     tree.total[slot, node] = 0.0
     tree.raw[slot, node] = 0.0
@@ -278,7 +277,7 @@ def _ask(t: Tables, tree: Tree, batch: Batch, slot: int, node: int, pos: Positio
         tree.edge_plies[slot, edge] = 0
         tree.child[slot, edge] = NOBODY
     tree.edges[slot] = first + count
-    tree.count[slot, node] = count
+    tree.edge_count[slot, node] = count
     write_input(t, pos, tree.history[slot], balance, actions, count, batch.inputs[slot])
     batch.counts[slot] = count
     tree.pending[slot] = node
@@ -314,7 +313,7 @@ def start(
     root = root_position(tree, slot)
     _add_node(tree, slot, NOBODY, NOBODY)
     _ask(t, tree, batch, slot, ROOT, root, balance)
-    count = tree.count[slot, ROOT]
+    count = tree.edge_count[slot, ROOT]
     plan(tree.schedule[slot], min(settings.considered, count), tree.budget[slot])
     for index in range(count):
         noise = 0.0
@@ -339,7 +338,7 @@ def _prove(tree: Tree, slot: int, node: int) -> None:
     first = tree.first[slot, node]
     shortest, longest, draw_plies = 32767, -1, -1
     unknown = False
-    for edge in range(first, first + tree.count[slot, node]):
+    for edge in range(first, first + tree.edge_count[slot, node]):
         proof, plies = tree.edge_proof[slot, edge], tree.edge_plies[slot, edge]
         if proof == WIN:
             shortest = min(shortest, plies)
@@ -396,7 +395,7 @@ def receive(settings: Settings, tree: Tree, batch: Batch, slot: int) -> None:
         return
     tree.pending[slot] = NOBODY
     batch.counts[slot] = 0
-    first, count = tree.first[slot, node], tree.count[slot, node]
+    first, count = tree.first[slot, node], tree.edge_count[slot, node]
     highest = -np.inf
     for index in range(count):
         highest = max(highest, batch.logits[slot, index])
@@ -416,19 +415,19 @@ def receive(settings: Settings, tree: Tree, batch: Batch, slot: int) -> None:
 
 @kernel
 def completed_values(settings: Settings, tree: Tree, slot: int, node: int) -> tuple[float, float, float, float]:
-    """Return what completes and rescales the values of a node's edges: (value of unvisited edges, lowest, factor, peak).
+    """Return what completes and rescales the values of a node's edges: (mixed value, lowest, factor, peak).
 
-    Edges without visits take the mixed value: the evaluator's, joined with the visited edges' values weighted by their
-    priors (Danihelka et al. 2022, appendix D, equation 33). Values q become (q - lowest) * factor, which is added to the
-    logits: the range of all q scaled to [0, 1], times (visit_offset + most visits) * value_scale (section 3.4). The peak is
-    the largest such sum, to be taken off before exponentiation.
-    Edges proven lost are left out, as if they were illegal.
+    Edges without visits take the mixed value: the evaluator's, joined with the visited edges' values weighted by
+    their priors (Danihelka et al. 2022, appendix D, equation 33). A value q becomes (q - lowest) * factor, which is
+    added to the logit: the range of all q scaled to [0, 1], times (visit_offset + most visits) * value_scale (section
+    3.4). The peak is the largest of these, to be taken off before exponentiation. Edges proven lost are left out, as
+    if they were illegal.
     """
     first = tree.first[slot, node]
     visits, most, prior, weighted = 0, 0, 0.0, 0.0
     lowest, highest = np.inf, -np.inf
     unvisited = False
-    for edge in range(first, first + tree.count[slot, node]):
+    for edge in range(first, first + tree.edge_count[slot, node]):
         proof = tree.edge_proof[slot, edge]
         if proof == LOSS:
             continue
@@ -462,7 +461,7 @@ def _edge_bonus(tree: Tree, slot: int, edge: int, mixed: float, lowest: float, f
 @kernel
 def _choose_inside(settings: Settings, tree: Tree, slot: int, node: int) -> int:
     """Return the edge of an inner node whose visits lag most behind the improved policy, or -1 if all are lost."""
-    first, last = tree.first[slot, node], tree.first[slot, node] + tree.count[slot, node]
+    first, last = tree.first[slot, node], tree.first[slot, node] + tree.edge_count[slot, node]
     mixed, lowest, factor, peak = completed_values(settings, tree, slot, node)
     unvisited = np.exp((mixed - lowest) * factor - peak)
     total = 0.0
@@ -499,17 +498,13 @@ def _choose_at_root(settings: Settings, tree: Tree, slot: int) -> int:
     mixed, lowest, factor, _ = completed_values(settings, tree, slot, ROOT)
     planned = tree.schedule[slot, tree.simulations[slot]]
     best, best_gap, best_score = -1, 2147483647, -np.inf
-    for edge in range(tree.count[slot, ROOT]):
+    for edge in range(tree.edge_count[slot, ROOT]):
         if tree.edge_proof[slot, edge] == LOSS:
             continue
         gap = abs(tree.edge_visits[slot, edge] - planned)
         if gap > best_gap:
             continue
-        score = (
-            tree.gumbel[slot, edge]
-            + tree.logit[slot, edge]
-            + _edge_bonus(tree, slot, edge, mixed, lowest, factor)
-        )
+        score = tree.gumbel[slot, edge] + tree.logit[slot, edge] + _edge_bonus(tree, slot, edge, mixed, lowest, factor)
         if gap < best_gap or score > best_score:
             best, best_gap, best_score = edge, gap, score
     return best
@@ -556,22 +551,22 @@ def descend(t: Tables, settings: Settings, tree: Tree, batch: Batch, slot: int, 
 
 @kernel
 def finished(tree: Tree, slot: int) -> bool:
-    """Return whether the slot's search is over: the budget spent, the root proven, or one move left that is not lost."""
+    """Return whether the search is over: the budget spent, the root proven, or one move left that is not lost."""
     if tree.pending[slot] >= 0:
         return False
     if tree.proof[slot, ROOT] != UNKNOWN or tree.simulations[slot] >= tree.budget[slot]:
         return True
     alive = 0
-    for edge in range(tree.count[slot, ROOT]):
+    for edge in range(tree.edge_count[slot, ROOT]):
         alive += tree.edge_proof[slot, edge] != LOSS
     return alive <= 1
 
 
 @kernel
 def best_edge(settings: Settings, tree: Tree, slot: int) -> int:
-    """Return the root's edge to play: the quickest proven win, else the best of the most visited, else the slowest loss."""
+    """Return the root's edge to play: a proven win, the quickest; or the best of the most visited; or the slowest loss."""
     quickest, slowest, most = -1, -1, -1
-    for edge in range(tree.count[slot, ROOT]):
+    for edge in range(tree.edge_count[slot, ROOT]):
         proof, plies = tree.edge_proof[slot, edge], tree.edge_plies[slot, edge]
         if proof == WIN:
             if quickest < 0 or plies < tree.edge_plies[slot, quickest]:
@@ -587,14 +582,10 @@ def best_edge(settings: Settings, tree: Tree, slot: int) -> int:
         return slowest
     mixed, lowest, factor, _ = completed_values(settings, tree, slot, ROOT)
     best, best_score = -1, -np.inf
-    for edge in range(tree.count[slot, ROOT]):
+    for edge in range(tree.edge_count[slot, ROOT]):
         if tree.edge_proof[slot, edge] == LOSS or tree.edge_visits[slot, edge] != most:
             continue
-        score = (
-            tree.gumbel[slot, edge]
-            + tree.logit[slot, edge]
-            + _edge_bonus(tree, slot, edge, mixed, lowest, factor)
-        )
+        score = tree.gumbel[slot, edge] + tree.logit[slot, edge] + _edge_bonus(tree, slot, edge, mixed, lowest, factor)
         if score > best_score:
             best, best_score = edge, score
     return best
@@ -609,7 +600,7 @@ def improved_policy(settings: Settings, tree: Tree, slot: int, out: np.ndarray) 
 
     Returns whether there is something to learn: not where all moves are lost.
     """
-    count = tree.count[slot, ROOT]
+    count = tree.edge_count[slot, ROOT]
     if tree.proof[slot, ROOT] == WIN:
         for edge in range(count):
             out[edge] = 0.0

@@ -55,6 +55,10 @@ class SelfPlayConfig(Section):
     policy_opening_plies: float = Field(
         default=4.0, ge=0, le=100, description="how many such moves a game gets on average"
     )
+    even_share: Share = Field(
+        default=0.25,
+        description="share of games in which both sides search alike, whatever the balance says",
+    )
     layouts: dict[str, Annotated[float, Field(gt=0)]] | None = Field(
         default=None,
         description="starts to play from and their weights, as {serif: 3, bell: 1}; null: the default layout only",

@@ -1,0 +1,265 @@
+"""Kernels of self-play: every slot of a search tree plays games on its own, one after another.
+
+Letters in shapes as in `search.tree`; P is the limit of plies, R = P records a game at most.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from env.board import NONE, PLY, TO_PLAY, load, play, winner
+from env.jit import kernel
+from env.rules import ATTACKERS
+from env.tables import Tables
+from search.config import Settings
+from search.tree import (
+    ROOT,
+    WIN,
+    Batch,
+    Tree,
+    best_edge,
+    descend,
+    finished,
+    improved_policy,
+    random_unit,
+    receive,
+    root_position,
+    root_value,
+    start,
+)
+
+RUNNING, ENDED, TRUNCATED = 0, 1, 2
+
+
+class PlaySettings(NamedTuple):
+    """How the slots play; see `training.config.SelfPlayConfig` for the numbers.
+
+    `layout_boards` is int8 (layouts, S); `layout_shares` float64 (layouts,), cumulative and ending in 1; `first` is the
+    side that begins.
+    """
+
+    simulations: int
+    fast_simulations: int
+    full_share: float
+    max_plies: int
+    policy_opening_share: float
+    policy_opening_plies: float
+    even_share: float
+    gumbel_scale: float
+    first: int
+    layout_boards: np.ndarray
+    layout_shares: np.ndarray
+
+
+class Slots(NamedTuple):
+    """The games that are going on.
+
+    Attributes:
+        state: int8 (G,), RUNNING, ENDED or TRUNCATED; the latter two wait to be collected.
+        reason: int8 (G,), result: int8 (G,), how an ended game ended; result is 1 for the attackers, -1, 0.
+        layout: int16 (G,), index of the start.
+        balance: int8 (G,), log2 of attackers' to defenders' simulations, quarter steps.
+        opening: int32 (G,), moves that are still to be drawn from the policy.
+        full: int8 (G,), whether the present search is a full one.
+        value: float32 (G,), the last search's value, of the side that moved last.
+        simulations: int64 (G,), done in all searches since the counter was reset.
+        moves: int16 (G, P), actions played.
+        input: int8 (G, S + 3), input row of the present root.
+        records: int32 (G,), positions recorded in the present game, which the following hold.
+        record_ply: int16 (G, R), record_input: int8 (G, R, S + 3).
+        record_count: int16 (G, R), record_actions: int16 (G, R, M), record_policy: float32 (G, R, M).
+        record_weight: float32 (G, R).
+    """
+
+    state: np.ndarray
+    reason: np.ndarray
+    result: np.ndarray
+    layout: np.ndarray
+    balance: np.ndarray
+    opening: np.ndarray
+    full: np.ndarray
+    value: np.ndarray
+    simulations: np.ndarray
+    moves: np.ndarray
+    input: np.ndarray
+    records: np.ndarray
+    record_ply: np.ndarray
+    record_input: np.ndarray
+    record_count: np.ndarray
+    record_actions: np.ndarray
+    record_policy: np.ndarray
+    record_weight: np.ndarray
+
+
+def new_slots(count: int, input_size: int, most_moves: int, max_plies: int) -> Slots:
+    """Return `count` empty slots; the system gives memory to the large arrays only where they are used."""
+    shape = (count, max_plies)
+    return Slots(
+        state=np.zeros(count, np.int8),
+        reason=np.zeros(count, np.int8),
+        result=np.zeros(count, np.int8),
+        layout=np.zeros(count, np.int16),
+        balance=np.zeros(count, np.int8),
+        opening=np.zeros(count, np.int32),
+        full=np.zeros(count, np.int8),
+        value=np.zeros(count, np.float32),
+        simulations=np.zeros(count, np.int64),
+        moves=np.zeros(shape, np.int16),
+        input=np.zeros((count, input_size), np.int8),
+        records=np.zeros(count, np.int32),
+        record_ply=np.zeros(shape, np.int16),
+        record_input=np.empty((*shape, input_size), np.int8),
+        record_count=np.zeros(shape, np.int16),
+        record_actions=np.empty((*shape, most_moves), np.int16),
+        record_policy=np.empty((*shape, most_moves), np.float32),
+        record_weight=np.zeros(shape, np.float32),
+    )
+
+
+@kernel
+def searches_for(simulations: int, balance: int, to_play: int) -> int:
+    """Return a side's simulations: the ratio of 2**(balance / 4) between the sides is split evenly on both."""
+    steps = balance if to_play == ATTACKERS else -balance
+    return max(2, int(np.rint(simulations * 2.0 ** (steps / 8.0))))
+
+
+@kernel
+def begin_search(t: Tables, settings: Settings, rules: PlaySettings, tree: Tree, batch: Batch, slots: Slots, slot: int):
+    """Start the search of the slot's present position with the budget that was drawn for it."""
+    to_play = tree.root.info[slot, TO_PLAY]
+    balance = int(slots.balance[slot])
+    budget = 0
+    if slots.opening[slot] == 0:
+        wanted = rules.simulations if slots.full[slot] else rules.fast_simulations
+        budget = searches_for(wanted, balance, to_play)
+    start(t, settings, tree, batch, slot, budget, rules.gumbel_scale, balance)
+    slots.input[slot] = batch.inputs[slot]
+
+
+@kernel
+def begin_game(
+    t: Tables,
+    settings: Settings,
+    rules: PlaySettings,
+    tree: Tree,
+    batch: Batch,
+    slots: Slots,
+    slot: int,
+    balance: int,
+) -> None:
+    """Start a game: draw layout, budget and opening, and ask for the first evaluation."""
+    draw = random_unit(tree.random, slot)
+    layout = 0
+    while layout + 1 < rules.layout_shares.shape[0] and draw > rules.layout_shares[layout]:
+        layout += 1
+    root = root_position(tree, slot)
+    load(t, rules.layout_boards[layout], rules.first, root, tree.history[slot])
+    slots.state[slot] = RUNNING
+    slots.layout[slot] = layout
+    slots.records[slot] = 0
+    slots.value[slot] = 0.0
+    slots.balance[slot] = 0 if random_unit(tree.random, slot) < rules.even_share else balance
+    slots.opening[slot] = 0
+    if random_unit(tree.random, slot) < rules.policy_opening_share:
+        # Rounding an exponential variable up gives a geometric one; its mean is about half a ply above the setting.
+        plies = np.ceil(-np.log(random_unit(tree.random, slot)) * rules.policy_opening_plies)
+        slots.opening[slot] = int(min(plies, rules.max_plies // 2))
+    slots.full[slot] = random_unit(tree.random, slot) < rules.full_share
+    begin_search(t, settings, rules, tree, batch, slots, slot)
+
+
+@kernel
+def _draw_from_prior(tree: Tree, slot: int) -> int:
+    left = random_unit(tree.random, slot)
+    last = tree.edge_count[slot, ROOT] - 1
+    for edge in range(last):
+        left -= tree.prior[slot, edge]
+        if left <= 0:
+            return edge
+    return last
+
+
+@kernel
+def _record(settings: Settings, tree: Tree, slots: Slots, slot: int) -> None:
+    row, count = slots.records[slot], tree.edge_count[slot, ROOT]
+    slots.record_ply[slot, row] = tree.root.info[slot, PLY]
+    slots.record_input[slot, row] = slots.input[slot]
+    slots.record_count[slot, row] = count
+    for edge in range(count):
+        slots.record_actions[slot, row, edge] = tree.action[slot, edge]
+    learn = improved_policy(settings, tree, slot, slots.record_policy[slot, row])
+    slots.record_weight[slot, row] = 1.0 if learn else 0.0
+    slots.records[slot] = row + 1
+
+
+@kernel
+def _move(
+    t: Tables, settings: Settings, rules: PlaySettings, tree: Tree, batch: Batch, slots: Slots, slot: int
+) -> None:
+    """Play the move that the finished search (or the opening's draw) gives, and go on to the next search."""
+    slots.simulations[slot] += tree.simulations[slot]
+    if slots.opening[slot] > 0 and tree.proof[slot, ROOT] != WIN:
+        slots.opening[slot] -= 1
+        edge = _draw_from_prior(tree, slot)
+        slots.value[slot] = tree.raw[slot, ROOT]
+    else:
+        slots.opening[slot] = 0
+        if slots.full[slot]:
+            _record(settings, tree, slots, slot)
+        edge = best_edge(settings, tree, slot)
+        slots.value[slot] = root_value(settings, tree, slot)
+    action = tree.action[slot, edge]
+    root = root_position(tree, slot)
+    mover = root.info[TO_PLAY]
+    slots.moves[slot, root.info[PLY]] = action
+    reason = play(t, root, tree.history[slot], action, tree.undo)
+    if reason != NONE:
+        slots.state[slot] = ENDED
+        slots.reason[slot] = reason
+        slots.result[slot] = winner(t, reason, mover)
+    elif root.info[PLY] >= rules.max_plies:
+        slots.state[slot] = TRUNCATED
+        slots.reason[slot] = NONE
+        slots.result[slot] = 0
+    else:
+        slots.full[slot] = random_unit(tree.random, slot) < rules.full_share
+        begin_search(t, settings, rules, tree, batch, slots, slot)
+
+
+@kernel
+def advance_games(t: Tables, settings: Settings, rules: PlaySettings, tree: Tree, batch: Batch, slots: Slots) -> int:
+    """Take the evaluator's answers and carry every game on to its next question, or to its end.
+
+    Returns the number of games that are over and wait to be collected.
+    """
+    over = 0
+    for slot in range(slots.state.shape[0]):
+        receive(settings, tree, batch, slot)
+        while slots.state[slot] == RUNNING and tree.pending[slot] < 0:
+            if finished(tree, slot):
+                _move(t, settings, rules, tree, batch, slots, slot)
+            else:
+                descend(t, settings, tree, batch, slot, int(slots.balance[slot]))
+        if slots.state[slot] != RUNNING:
+            over += 1
+    return over
+
+
+@kernel
+def restart_searches(
+    t: Tables, settings: Settings, rules: PlaySettings, tree: Tree, batch: Batch, slots: Slots
+) -> None:
+    """Begin the searches of all games anew."""
+    for slot in range(slots.state.shape[0]):
+        begin_search(t, settings, rules, tree, batch, slots, slot)
+
+
+@kernel
+def replay_moves(t: Tables, rules: PlaySettings, tree: Tree, slots: Slots, slot: int, plies: int) -> None:
+    """Bring the slot's root to where the first `plies` of its moves lead from its layout."""
+    root = root_position(tree, slot)
+    load(t, rules.layout_boards[slots.layout[slot]], rules.first, root, tree.history[slot])
+    for ply in range(plies):
+        play(t, root, tree.history[slot], slots.moves[slot, ply], tree.undo)

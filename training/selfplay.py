@@ -1,0 +1,351 @@
+"""Self-play: groups of games that the network plays against itself, for the positions it learns from.
+
+A group is one batch: all its games search at once, and an evaluator answers them together. Groups run in parallel
+threads, so that one searches (the kernels release the interpreter lock) while another's batch is evaluated. Every game
+has a random generator of its own and every group does a fixed number of batches, so that results depend neither on
+threads nor on time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from env.board import PLY
+from env.encoding import input_size
+from env.notation import parse_position
+from env.rules import SIDES, Rules
+from env.tables import tables
+from search.config import SearchConfig
+from search.mcts import Evaluate
+from search.tree import new_batch, new_tree
+from training.config import SelfPlayConfig
+from training.play_kernels import (
+    RUNNING,
+    TRUNCATED,
+    PlaySettings,
+    advance_games,
+    begin_game,
+    new_slots,
+    replay_moves,
+    restart_searches,
+    searches_for,
+)
+from training.shard import Shard
+
+# What of `Slots` has to be kept between two starts: a row a game, a row a record, an entry a record's move.
+_PER_SLOT = ("layout", "balance", "opening", "full", "value", "records")
+_PER_RECORD = ("record_ply", "record_input", "record_weight")
+_PER_RECORD_MOVE = ("record_actions", "record_policy")
+
+
+@dataclass(frozen=True)
+class _Collected:
+    """One finished game; arrays as in `Shard`, `counts` being the numbers of legal moves."""
+
+    inputs: np.ndarray
+    counts: np.ndarray
+    actions: np.ndarray
+    policy: np.ndarray
+    weight: np.ndarray
+    value: np.ndarray
+    outlook: np.ndarray
+    ply: np.ndarray
+    winner: int
+    reason: int
+    layout: int
+    balance: int
+    moves: np.ndarray
+
+
+def _shard(games: Sequence[_Collected], columns: int, counters: Mapping[str, float]) -> Shard:
+    def joined(name: str, dtype: type, empty: tuple[int, ...] = (0,)) -> np.ndarray:
+        parts = [getattr(game, name) for game in games]
+        return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(empty, dtype)
+
+    def column(name: str, dtype: type) -> np.ndarray:
+        return np.array([getattr(game, name) for game in games], dtype)
+
+    def offsets(lengths: np.ndarray) -> np.ndarray:
+        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+    lengths = np.array([len(game.moves) for game in games], np.int16)
+    return Shard(
+        inputs=joined("inputs", np.int8, (0, columns)),
+        policy_offsets=offsets(joined("counts", np.int64)),
+        policy_actions=joined("actions", np.int16),
+        policy_probs=joined("policy", np.float32),
+        policy_weight=joined("weight", np.float32),
+        value=joined("value", np.float32),
+        outlook=joined("outlook", np.float32, (0, 3)),
+        game=np.repeat(np.arange(len(games)), [len(game.ply) for game in games]).astype(np.int32),
+        ply=joined("ply", np.int16),
+        winner=column("winner", np.int8),
+        reason=column("reason", np.int8),
+        length=lengths,
+        layout=column("layout", np.int16),
+        balance=column("balance", np.int8),
+        move_offsets=offsets(lengths),
+        moves=joined("moves", np.int16),
+        counters=dict(counters),
+    )
+
+
+class _Group:
+    """One batch of games with its evaluator."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        config: SelfPlayConfig,
+        search: SearchConfig,
+        evaluator: Evaluate,
+        seeds: np.ndarray,
+    ) -> None:
+        self.rules, self.config, self.evaluator = rules, config, evaluator
+        self.tables, self.settings = tables(rules), search.settings()
+        self.discount = search.discount
+        weights = config.layouts or {rules.default_layout: 1.0}
+        names = list(rules.layouts)
+        shares = np.array([weights.get(name, 0.0) for name in names], np.float64)
+        self.play = PlaySettings(
+            simulations=config.simulations,
+            fast_simulations=config.fast_simulations,
+            full_share=config.full_share,
+            max_plies=config.max_plies,
+            policy_opening_share=config.policy_opening_share,
+            policy_opening_plies=config.policy_opening_plies,
+            even_share=config.even_share,
+            gumbel_scale=search.gumbel_scale,
+            first=SIDES.index(rules.first),
+            layout_boards=np.stack([parse_position(rules, rules.layouts[name]) for name in names]),
+            layout_shares=np.cumsum(shares) / shares.sum(),
+        )
+        count = config.games_per_group
+        self.batch = new_batch(rules.size, count)
+        self.slots = new_slots(count, input_size(rules), 4 * rules.cells, config.max_plies)
+        self.tree = self._tree(config.simulations)
+        self.tree.random[:] = seeds
+        self.started = False
+
+    def _tree(self, simulations: int):
+        return new_tree(self.rules.size, self.config.games_per_group, simulations, self.config.max_plies)
+
+    def _fit_tree(self, balance: int) -> None:
+        """Make room for the largest search that a game with one of the present balances asks for."""
+        most = max(abs(balance), int(np.abs(self.slots.balance.astype(np.int64)).max()))
+        needed = searches_for(max(self.config.simulations, self.config.fast_simulations), most, 0)
+        if self.tree.schedule.shape[1] < needed:
+            old, self.tree = self.tree, self._tree(needed)
+            self.tree.random[:] = old.random
+            for new, kept in zip(self.tree.root, old.root, strict=True):
+                new[:] = kept
+            self.tree.history[:, : self.config.max_plies + 1] = old.history[:, : self.config.max_plies + 1]
+
+    def run(self, steps: int, balance: int) -> Shard:
+        """Play `steps` batches."""
+        torch.set_num_threads(1)
+        self._fit_tree(balance)
+        kernel_arguments = (self.tables, self.settings, self.play, self.tree, self.batch, self.slots)
+        if self.started:
+            restart_searches(*kernel_arguments)
+        else:
+            for slot in range(self.config.games_per_group):
+                begin_game(*kernel_arguments, slot, balance)
+            self.started = True
+        self.slots.simulations[:] = 0
+        collected: list[_Collected] = []
+        search_seconds = inference_seconds = 0.0
+        now = time.perf_counter()
+        for _ in range(steps):
+            before, now = now, time.perf_counter()
+            search_seconds += now - before
+            self.evaluator(*self.batch)
+            before, now = now, time.perf_counter()
+            inference_seconds += now - before
+            if advance_games(*kernel_arguments):
+                for slot in np.flatnonzero(self.slots.state != RUNNING):
+                    collected.append(self._collect(int(slot)))
+                    begin_game(*kernel_arguments, int(slot), balance)
+        counters = {
+            "evaluations": float(steps * self.config.games_per_group),
+            "simulations": float(self.slots.simulations.sum()),
+            "search_seconds": search_seconds,
+            "inference_seconds": inference_seconds,
+        }
+        return _shard(collected, input_size(self.rules), counters)
+
+    def _listed(self, slot: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the records' numbers of moves, int64 (records,), and which entries of the records are in use."""
+        counts = self.slots.record_count[slot, : self.slots.records[slot]].astype(np.int64)
+        return counts, np.arange(self.slots.record_actions.shape[2]) < counts[:, None]
+
+    def _collect(self, slot: int) -> _Collected:
+        """Take a finished game out of its slot, with the targets that its end gives its positions."""
+        slots = self.slots
+        length, count = int(self.tree.root.info[slot, PLY]), int(slots.records[slot])
+        inputs = slots.record_input[slot, :count].copy()
+        plies = slots.record_ply[slot, :count].copy()
+        to_play = inputs[:, self.rules.cells]
+        sign = np.where(to_play == 0, 1.0, -1.0)
+        truncated = slots.state[slot] == TRUNCATED
+        if truncated:
+            # The last search looked at the position before the last move, from the view of who made it.
+            mover = (self.play.first + length - 1) % 2
+            attackers_value = float(slots.value[slot]) * (1.0 if mover == 0 else -1.0)
+            ahead = length - 1 - plies
+        else:
+            attackers_value = float(slots.result[slot])
+            ahead = length - plies
+        own = sign * attackers_value
+        value = own * self.discount ** ahead.astype(np.float64)
+        drawn = np.full(count, 1.0 - abs(attackers_value) if not truncated else 0.0)
+        outlook = np.stack([(1 + own - drawn) / 2, drawn, (1 - own - drawn) / 2], axis=1)
+        counts, listed = self._listed(slot)
+        return _Collected(
+            inputs=inputs,
+            counts=counts,
+            actions=slots.record_actions[slot, :count][listed],
+            policy=slots.record_policy[slot, :count][listed],
+            weight=slots.record_weight[slot, :count].copy(),
+            value=value.astype(np.float32),
+            outlook=outlook.astype(np.float32),
+            ply=plies,
+            winner=int(slots.result[slot]),
+            reason=int(slots.reason[slot]),
+            layout=int(slots.layout[slot]),
+            balance=int(slots.balance[slot]),
+            moves=slots.moves[slot, :length].copy(),
+        )
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return the games that are going on: everything but the searches, which begin anew."""
+        if not self.started:
+            return {"random": self.tree.random.copy()}
+        slots, count = self.slots, self.config.games_per_group
+        plies = self.tree.root.info[:, PLY].astype(np.int64)
+        rows = [slice(0, n) for n in slots.records]
+        listed = [self._listed(slot) for slot in range(count)]
+        state = {name: getattr(slots, name).copy() for name in _PER_SLOT}
+        state |= {
+            "random": self.tree.random.copy(),
+            "plies": plies,
+            "moves": np.concatenate([slots.moves[slot, : plies[slot]] for slot in range(count)]),
+            "record_counts": np.concatenate([counts for counts, _ in listed]),
+        }
+        for name in _PER_RECORD:
+            state[name] = np.concatenate([getattr(slots, name)[slot, rows[slot]] for slot in range(count)])
+        for name in _PER_RECORD_MOVE:
+            parts = [getattr(slots, name)[slot, rows[slot]][listed[slot][1]] for slot in range(count)]
+            state[name] = np.concatenate(parts)
+        return state
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `state` returned.
+
+        Raises:
+            ValueError: it was another number of games.
+        """
+        count = self.config.games_per_group
+        if len(state["random"]) != count:
+            raise ValueError(f"the saved games are {len(state['random'])} a group, the configuration says {count}")
+        self.tree.random[:] = state["random"]
+        if "plies" not in state:
+            return
+        slots = self.slots
+        for name in _PER_SLOT:
+            getattr(slots, name)[:] = state[name]
+        slots.state[:] = RUNNING
+        self._fit_tree(0)
+        move = record = entry = 0
+        for slot in range(count):
+            plies, records = int(state["plies"][slot]), int(slots.records[slot])
+            slots.moves[slot, :plies] = state["moves"][move : move + plies]
+            move += plies
+            replay_moves(self.tables, self.play, self.tree, slots, slot, plies)
+            slots.record_count[slot, :records] = state["record_counts"][record : record + records]
+            for name in _PER_RECORD:
+                getattr(slots, name)[slot, :records] = state[name][record : record + records]
+            record += records
+            counts, listed = self._listed(slot)
+            entries = int(counts.sum())
+            for name in _PER_RECORD_MOVE:
+                getattr(slots, name)[slot, :records][listed] = state[name][entry : entry + entries]
+            entry += entries
+        self.started = True
+
+
+class SelfPlay:
+    """Groups of games in play.
+
+    Args:
+        rules: the game.
+        config: how games are played.
+        search: how moves are searched; its `simulations` do not count here.
+        evaluators: one for each group; their weights may change between two calls of `run`.
+        seed: of all randomness.
+
+    Raises:
+        ValueError: there is not one evaluator for each group.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        config: SelfPlayConfig,
+        search: SearchConfig,
+        evaluators: Sequence[Evaluate],
+        seed: int,
+    ) -> None:
+        if len(evaluators) != config.groups:
+            raise ValueError(f"{len(evaluators)} evaluators for {config.groups} groups: one for each is needed")
+        self._groups = [
+            _Group(
+                rules,
+                config,
+                search,
+                evaluator,
+                np.random.SeedSequence([seed, number]).generate_state(config.games_per_group, np.uint64),
+            )
+            for number, evaluator in enumerate(evaluators)
+        ]
+
+    def run(self, steps: int, balance: int, pool: ThreadPoolExecutor) -> Shard:
+        """Let each group make `steps` evaluator batches; the searches of games in play begin anew.
+
+        Args:
+            steps: batches a group.
+            balance: log2 of attackers' to defenders' simulations in games that begin from now on, in quarter steps.
+            pool: threads to run the groups on.
+
+        Returns:
+            the games that ended meanwhile, and their fully searched positions.
+        """
+        tasks = [pool.submit(group.run, steps, balance) for group in self._groups]
+        return Shard.concatenate([task.result() for task in tasks])
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return the games in play, so that after `restore` all goes on as if nothing had happened."""
+        return {
+            f"group{number}.{name}": array
+            for number, group in enumerate(self._groups)
+            for name, array in group.state().items()
+        }
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `state` returned for the same configuration.
+
+        Raises:
+            ValueError: the state is of another configuration.
+        """
+        for number, group in enumerate(self._groups):
+            prefix = f"group{number}."
+            own = {name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)}
+            if "random" not in own:
+                raise ValueError(f"the saved games lack group {number}: the configuration says {len(self._groups)}")
+            group.restore(own)
