@@ -1,6 +1,5 @@
 """The games: rules, positions, notation and Gymnasium environments."""
 
-from env import jit as _jit  # noqa: F401  (sets the kernel cache before anything loads Numba)
 from env.game import Game, IllegalMove, Outcome
 from env.notation import Move, NotationError
 from env.perft import perft

@@ -1,40 +1,64 @@
 """The one way in which this project compiles kernels, and where the compiled code is kept.
 
-Numba stores compiled kernels on disk, but a stored kernel is not renewed when a function that it *calls* changes in
-another file. The store is therefore a folder whose name is a hash of every kernel source of the project: any edit
-opens a fresh folder, and an old start can never meet new rules. The folder lies in the user's cache (the package's
-own folder may be read-only), or below ``NUMBA_CACHE_DIR`` where that is set.
+Numba stores compiled kernels on disk, but a stored kernel is not renewed when a function that it *calls*, or a constant
+that it reads, changes in another file. Each module's kernels are therefore stored in a folder whose name is a hash of
+the module and of all modules of the project that it imports, directly or not: an edit opens fresh folders for what may
+depend on it, and for nothing else. The folders lie in the user's cache (the package's own may be read-only), or below
+``NUMBA_CACHE_DIR`` where that is set.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import inspect
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numba
 import platformdirs
 
 PROJECT = Path(__file__).resolve().parent.parent
-KERNEL_ROOMS = ("env", "search", "training", "benchmarks")
-KEPT_CACHES = 4
+KEPT_STORES = 3  # of each module
 
 
-def kernel_sources(project: Path = PROJECT) -> list[Path]:
-    """Return every source file of the project that defines or tabulates kernels, sorted by path."""
-    files = (file for room in KERNEL_ROOMS for file in (project / room).glob("*.py"))
-    return sorted(file for file in files if b"jit" in file.read_bytes())
+@cache
+def _imported_names(text: bytes) -> frozenset[str]:
+    """Return the dotted names that a source file imports; of `from a import b` both `a` and `a.b`."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return frozenset(names)
 
 
-def cache_key(sources: Iterable[Path]) -> str:
-    """Return a hash (16 hexadecimal digits) of the names and contents of `sources`."""
+def _imports(source: Path, project: Path) -> set[Path]:
+    files = (project.joinpath(*name.split(".")).with_suffix(".py") for name in _imported_names(source.read_bytes()))
+    return {file for file in files if file.is_file()}
+
+
+def kernel_sources(module: Path, project: Path = PROJECT) -> list[Path]:
+    """Return `module` and every file of the project that it imports, directly or not, sorted."""
+    found, fresh = {module}, {module}
+    while fresh:
+        fresh = {file for source in fresh for file in _imports(source, project)} - found
+        found |= fresh
+    return sorted(found)
+
+
+def store_name(module: Path, project: Path = PROJECT) -> str:
+    """Return the name of the folder for a module's kernels: its name and a hash of all that they may depend on."""
     digest = hashlib.sha256()
-    for source in sources:
+    for source in kernel_sources(module, project):
         digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    return f"{module.parent.name}.{module.stem}-{digest.hexdigest()[:16]}"
 
 
 def _writable(folder: Path) -> bool:
@@ -46,45 +70,28 @@ def _writable(folder: Path) -> bool:
         return False
 
 
-def _prune(base: Path, keep: str) -> None:
-    """Drop all but the most recently used stores, so that edits do not fill the disk."""
-    try:
-        stores = sorted((p for p in base.iterdir() if p.is_dir() and p.name != keep), key=lambda p: p.stat().st_mtime)
-        for store in stores[: max(0, len(stores) - KEPT_CACHES + 1)]:
-            shutil.rmtree(store, ignore_errors=True)
-    except OSError:
-        pass
-
-
-def _use_cache() -> Path:
-    key = cache_key(kernel_sources())
-    # A child process inherits the variable with the key already in it.
+@cache
+def store() -> Path:
+    """Return the folder that holds all stores; a temporary one where the user's cache cannot be written."""
     given = os.environ.get("NUMBA_CACHE_DIR")
-    base = Path(given) if given else Path(platformdirs.user_cache_dir("branan")) / "kernels"
-    if base.parent.name == "branan-kernels":
-        base = base.parent
-    elif given:
-        base = base / "branan-kernels"
-    folder = base / key
-    if not _writable(folder):
-        base = Path(tempfile.gettempdir()) / f"branan-kernels-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
-        folder = base / key
-        if not _writable(folder):
-            folder = Path(tempfile.mkdtemp(prefix="branan-kernels-"))
+    base = Path(given) / "branan" if given else Path(platformdirs.user_cache_dir("branan")) / "kernels"
+    if _writable(base):
+        return base
+    return Path(tempfile.mkdtemp(prefix="branan-kernels-"))
+
+
+@cache
+def _store_of(module: Path) -> str:
+    folder = store() / store_name(module)
+    folder.mkdir(parents=True, exist_ok=True)
     try:
         os.utime(folder)
+        others = [other for other in store().glob(f"{folder.name.rpartition('-')[0]}-*") if other != folder]
+        for old in sorted(others, key=lambda other: other.stat().st_mtime)[: max(0, len(others) - KEPT_STORES + 1)]:
+            shutil.rmtree(old, ignore_errors=True)
     except OSError:
-        pass
-    _prune(folder.parent, folder.name)
-    return folder
-
-
-CACHE = _use_cache()
-os.environ["NUMBA_CACHE_DIR"] = str(CACHE)
-
-import numba  # noqa: E402  (the folder must be set before Numba loads)
-
-numba.config.CACHE_DIR = str(CACHE)  # pyright: ignore[reportAttributeAccessIssue]  # ... and again, should somebody have loaded it before us
+        pass  # another process tidies up, too
+    return str(folder)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -92,4 +99,6 @@ def kernel(function: Callable[..., Any]) -> Any:
 
     With ``NUMBA_DISABLE_JIT=1`` in the environment the function stays plain Python, for debugging.
     """
+    # Numba looks at this setting when the function is decorated.
+    numba.config.CACHE_DIR = _store_of(Path(inspect.getfile(function)).resolve())  # pyright: ignore[reportAttributeAccessIssue]
     return numba.njit(cache=True, nogil=True, error_model="numpy")(function)

@@ -564,7 +564,7 @@ def finished(tree: Tree, slot: int) -> bool:
 
 @kernel
 def best_edge(settings: Settings, tree: Tree, slot: int) -> int:
-    """Return the root's edge to play: a proven win, the quickest; or the best of the most visited; or the slowest loss."""
+    """Return the edge to play: a proven win, the quickest; or the best of the most visited; or the slowest loss."""
     quickest, slowest, most = -1, -1, -1
     for edge in range(tree.edge_count[slot, ROOT]):
         proof, plies = tree.edge_proof[slot, edge], tree.edge_plies[slot, edge]
