@@ -88,6 +88,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
             parse_player(text, rules, simulations=options.simulations, device=options.device, threads=options.threads)
             for text in (player_text, opponent_text)
         )
+        # The first move may have to compile kernels, which is not to be counted as thinking.
+        for each in (player, opponent):
+            each.choose([openings[0].game(rules)])
     with match_progress(console) as progress:
         result = play_match(player, opponent, rules, openings, options.games, options.max_plies, options.seed, progress)
     console.print(match_table(result))

@@ -98,7 +98,7 @@ def set_up(options: argparse.Namespace) -> Terminal:
     player = read_player(text)
     if options.player and player.options and (options.simulations or options.seconds):
         raise ValueError(
-            f"say how much {player.name} may think in its name or with --simulations and --seconds, not both"
+            f"{text!r} has its own limits; --simulations and --seconds are for players without"
         )
     if player.path is None and options.simulations is not None:
         raise ValueError(f"--simulations is for checkpoints, and {player.name} is none")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.markup import escape
+from rich.console import Console, Group
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from arena.match import UNFINISHED, MatchResult, Standing
 from env.rules import SIDES
@@ -29,11 +29,11 @@ def match_progress(console: Console) -> Iterator[Callable[[Standing], None]]:
         yield told
 
 
-def match_table(result: MatchResult) -> Table:
+def match_table(result: MatchResult) -> Group:
     """The match's result as a table, one column for each side of the first player and one for both."""
-    title = f"{escape(result.player)} against {escape(result.opponent)}"
-    caption = f"{result.rules.title}, layout {result.layout}, openings {result.openings}, seed {result.seed}"
-    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    players = Text(f"{result.player} against {result.opponent}", style="bold", overflow="fold")
+    played = Text(f"{result.rules.title}, layout {result.layout}, openings {result.openings}, seed {result.seed}")
+    table = Table()
     table.add_column("")
     columns = (*SIDES, "overall")
     for column in columns:
@@ -54,7 +54,7 @@ def match_table(result: MatchResult) -> Table:
         table.add_row(f"ended: {reason.replace('_', ' ')}", "", "", str(count), end_section=number == len(result.ends))
     for role, name in (("player", "first player"), ("opponent", "opponent")):
         table.add_row(f"seconds, {name}", "", "", f"{result.seconds.get(role, 0.0):.1f}")
-    return table
+    return Group(players, played, table)
 
 
 def match_notes(result: MatchResult, asked: int, openings: int) -> list[str]:
