@@ -147,7 +147,7 @@ class MeasureConfig(Section):
     """How strength is measured while the run goes on."""
 
     minutes: float = Field(default=5.0, ge=0, description="minutes between measurements; 0: only at the end")
-    opponent: str = Field("alphabeta-v1:depth=2", description="the player to measure against")
+    opponent: str = Field(default="alphabeta-v1:depth=2", description="the player to measure against")
     games: int = Field(default=16, ge=1, le=4096, description="games with each side in one measurement")
     simulations: int = Field(default=32, ge=1, le=65536, description="simulations a move of the network, when measured")
     final_games: int = Field(default=50, ge=0, le=4096, description="games with each side when the run ends; 0: none")
@@ -195,7 +195,7 @@ class RunConfig(Section):
     game: str = Field(description="the game to learn", json_schema_extra={"enum": list(RULES)})
     run: RunSection = RunSection()
     network: NetworkConfig = NetworkConfig()
-    search: SearchConfig = SearchConfig()
+    search: SearchConfig = SearchConfig.model_validate({})
     selfplay: SelfPlayConfig = SelfPlayConfig()
     replay: ReplayConfig = ReplayConfig()
     learner: LearnerConfig = LearnerConfig()

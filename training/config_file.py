@@ -61,11 +61,11 @@ def read_config(path: Path, overrides: Mapping[str, str] | None = None) -> RunCo
             problems.append(f"--{dotted}: {text!r} cannot be read as a value; {_allowed(key)}")
     try:
         config = RunConfig.model_validate(data, strict=True)
+        if not problems:
+            return config
     except ValidationError as error:
         problems += [_explain(dict(e), places, path) for e in error.errors()]
-    if problems:
-        raise ConfigError("\n".join(sorted(dict.fromkeys(problems), key=_line_number)))
-    return config
+    raise ConfigError("\n".join(sorted(dict.fromkeys(problems), key=_line_number)))
 
 
 def config_text(config: RunConfig) -> str:

@@ -92,7 +92,7 @@ class _Entry:
 
     iteration: int
     positions: int
-    stored: int  # bytes on disk
+    stored: int  # bytes of the whole shard
 
 
 class Replay:
@@ -143,28 +143,27 @@ class Replay:
         newest = self._entries[-1].iteration
         return sum((newest - e.iteration) * e.positions for e in self._entries) / len(self)
 
-    def append(self, iteration: int, shard: Shard, stored: int) -> None:
+    def append(self, iteration: int, shard: Shard) -> None:
         """Add an iteration's positions and let the oldest go, as the settings say.
 
         Args:
             iteration: its number, larger than all before.
             shard: its positions.
-            stored: the size of its file, in bytes.
         """
-        self._add(iteration, shard, stored)
+        self._add(iteration, shard)
         self._drop(len(self) - window_size(self.total, self.config))
         # Caps take whole shards, since a file can only be deleted whole; the newest stays in any case.
         while len(self._entries) > 1 and self._over_caps():
             self._drop(self._entries[0].positions)
 
-    def restore(self, total: int, begin: int, shards: Iterable[tuple[int, Shard, int]]) -> None:
+    def restore(self, total: int, begin: int, shards: Iterable[tuple[int, Shard]]) -> None:
         """Fill an empty window as it was when `total` positions had been made and `begin` had left it.
 
         Raises:
             ValueError: where the shards do not hold just these positions.
         """
-        for iteration, shard, stored in shards:
-            self._add(iteration, shard, stored)
+        for iteration, shard in shards:
+            self._add(iteration, shard)
         surplus = len(self) - (total - begin)
         if surplus < 0:
             raise ValueError("the stored shards hold fewer positions than the replay window had")
@@ -201,7 +200,7 @@ class Replay:
             self._outlook,
         )
 
-    def _add(self, iteration: int, shard: Shard, stored: int) -> None:
+    def _add(self, iteration: int, shard: Shard) -> None:
         offsets = shard.policy_offsets
         rows = (
             shard.inputs,
@@ -216,9 +215,10 @@ class Replay:
         self._actions.append(shard.policy_actions)
         self._probs.append(shard.policy_probs)
         self._policy_end += len(shard.policy_actions)
-        self.total += len(shard.value)
-        if len(shard.value):
-            self._entries.append(_Entry(iteration, len(shard.value), stored))
+        self.total += shard.positions
+        if shard.positions:
+            stored = sum(array.nbytes for array in shard.arrays().values())
+            self._entries.append(_Entry(iteration, shard.positions, stored))
 
     def _drop(self, count: int) -> None:
         if count <= 0:

@@ -21,7 +21,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from models.checkpoint import write_atomically
 from training.config import RunConfig
 from training.config_file import ConfigError, config_text, read_config
 
@@ -78,7 +79,7 @@ class Manifest(BaseModel):
     learner_steps: int
     window: int
     loop: dict[str, Any]
-    metrics: dict[str, float | None]
+    metrics: dict[str, int | float | None]
     files: dict[str, StoredFile] = {}
 
 
@@ -161,7 +162,7 @@ class RunFolder:
 
     def write_config(self, config: RunConfig) -> None:
         """Store the settings in force."""
-        write_atomic(self.path / "config.yaml", config_text(config).encode())
+        write_atomically(self.path / "config.yaml", config_text(config).encode())
 
     def config(self, overrides: Mapping[str, str] | None = None) -> RunConfig:
         """Return the stored settings, some of them replaced.
@@ -188,7 +189,7 @@ class RunFolder:
             files: dict[str, StoredFile] = {}
             for file, arrays in (("shard.safetensors", shard), ("state.safetensors", state)):
                 if arrays is not None:
-                    data = save({key: np.ascontiguousarray(array) for key, array in arrays.items()})
+                    data = save({key: np.asarray(array, order="C") for key, array in arrays.items()})
                     write_synced(draft / file, data)
                     files[file] = StoredFile(size=len(data), sha256=hashlib.sha256(data).hexdigest())
             manifest = manifest.model_copy(update={"files": files})
@@ -225,23 +226,19 @@ class RunFolder:
             return manifest, state
         raise RunError(f"{self.path} cannot go on: " + (reasons[0] if reasons else "it has no complete iteration"))
 
-    def shards(self, manifest: Manifest) -> list[tuple[int, int, Arrays]]:
-        """Return iteration, size in bytes and arrays of every shard that the replay window needs, oldest first.
+    def shards(self, manifest: Manifest) -> Iterator[tuple[int, Arrays]]:
+        """Yield iteration and arrays of every shard that the replay window needs, oldest first.
 
         Raises:
             RunError: where one is missing or damaged.
         """
-        result = []
         for iteration in range(max(1, manifest.window), manifest.iteration + 1):
             folder = self.iterations / _folder_name(iteration)
             stored = self._manifest(folder)
-            if "shard.safetensors" in stored.files:
-                arrays = self._read(folder, stored, "shard.safetensors")
-                result.append((iteration, stored.files["shard.safetensors"].size, arrays))
-        return result
+            yield iteration, self._read(folder, stored, "shard.safetensors")
 
     def prune(self, manifest: Manifest, previous: Manifest | None) -> None:
-        """Delete what neither `manifest` nor the iteration before needs: old shards, and all states but the last two."""
+        """Delete what neither `manifest` nor the iteration before needs: old shards, all states but two."""
         needed = min(manifest.window, previous.window if previous else manifest.window)
         states_from = manifest.iteration - KEPT_STATES + 1
         for folder in self._folders():
@@ -271,7 +268,7 @@ class RunFolder:
                     continue
         if manifest.iteration:
             rows.append(json.dumps(manifest.metrics, allow_nan=False))
-        write_atomic(self.metrics_file, "".join(line + "\n" for line in rows).encode())
+        write_atomically(self.metrics_file, "".join(line + "\n" for line in rows).encode())
 
     def prune_checkpoints(self, keep: int) -> None:
         """Delete all numbered checkpoints but the newest `keep`."""
@@ -330,22 +327,12 @@ def write_synced(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file that appears whole or not at all, in place of an earlier one."""
-    draft = path.with_name(f"{UNFINISHED}{path.name}")
-    try:
-        write_synced(draft, data)
-        os.replace(draft, path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-
-
 def sync_folder(path: Path) -> None:
     """Force a folder's entries to the disk, where the system can."""
-    if os.name == "nt":
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
         return
-    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -1,0 +1,354 @@
+"""What `python train.py` does: read the command line, start or resume a run, and say in the end what came of it."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import errno
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from rich.markup import escape
+
+from arena.openings import OpeningsError
+from arena.players import PlayerError, resolve_device
+from env.rules import RULES, get_rules
+from models import CheckpointError, PolicyValueNet, load
+from models.checkpoint import write_atomically
+from training.config import RunConfig
+from training.config_file import (
+    CONFIGS,
+    ConfigError,
+    add_options,
+    given_overrides,
+    read_config,
+    refuse_unknown,
+)
+from training.learner import LearnerError
+from training.loop import BEST, LATEST, Choices, Loop, Training, choose, estimate
+from training.measure import Strength, check_opponent
+from training.monitor import Monitor
+from training.run_folder import RunError, RunFolder, refuse_existing
+from training.stopping import Stop
+
+RUNS = Path("runs")
+
+# What a resumed run cannot change: its game, its network, and the shape of what is in flight.
+FIXED = ("game", "run.seed", "selfplay.groups", "selfplay.games_per_group", "selfplay.max_plies", "selfplay.layouts")
+FIXED_SECTIONS = ("network.", "search.discount")
+
+EXPLAINED = (ConfigError, RunError, CheckpointError, PlayerError, OpeningsError)
+
+
+def main(arguments: Sequence[str] | None = None, started: float | None = None) -> int:
+    """Run the command; return its exit status.
+
+    Args:
+        arguments: the command line; None: the process's own.
+        started: `time.monotonic()` at the start of the process.
+    """
+    started = time.monotonic() if started is None else started
+    torch.set_num_threads(1)
+    try:
+        return _run(_parse(arguments), started)
+    except EXPLAINED as error:
+        return _fail(str(error))
+    except (OSError, MemoryError, RuntimeError) as error:
+        sentence = _resource(error)
+        if sentence is None:
+            raise
+        return _fail(sentence)
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="train.py",
+        description="Learn a game by self-play. Without options: Brandubh, about ten minutes. "
+        "Ctrl-C stops at any time without loss; --resume goes on.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings (YAML); default: the game's in configs/")
+    parser.add_argument(
+        "--minutes",
+        metavar="M",
+        help="stop M minutes from now, the last measurement included; with --resume: go on for M more minutes",
+    )
+    parser.add_argument("--device", metavar="cpu|cuda|auto", help="where the network runs")
+    parser.add_argument("--out", type=Path, metavar="RUN", help="folder of the new run; default: runs/<game>-<time>")
+    parser.add_argument("--resume", type=Path, metavar="RUN", help="go on with a run; its settings stay as they are")
+    parser.add_argument("--init", type=Path, metavar="CHECKPOINT", help="begin with the weights of a checkpoint")
+    add_options(parser)
+    options, rest = parser.parse_known_args(arguments)
+    if rest:
+        refuse_unknown(rest)
+    return options
+
+
+def _run(options: argparse.Namespace, started: float) -> int:
+    overrides = given_overrides(options)
+    for short, name in (("minutes", "run.minutes"), ("device", "run.device")):
+        value = getattr(options, short)
+        if value is not None:
+            if name in overrides:
+                raise ConfigError(f"--{short} and --{name} are the same setting; give one of them")
+            overrides[name] = value
+    if options.resume is not None:
+        for other in ("config", "out", "init"):
+            if getattr(options, other) is not None:
+                raise ConfigError(f"--{other} does not go with --resume, which goes on with a run as it is")
+        return _resume(options.resume, overrides, options.minutes, started)
+    return _start(options, overrides, started)
+
+
+def _start(options: argparse.Namespace, overrides: dict[str, str], started: float) -> int:
+    path = options.config or _default_config(overrides)
+    config = read_config(path, overrides)
+    device = resolve_device(config.run.device)
+    check_opponent(config.measure, get_rules(config.game))
+    out: Path = options.out or _default_out(config.game)
+    refuse_existing(out)
+    network = None
+    if options.init is not None:
+        config, network = _initial_network(options.init, config, overrides)
+
+    print(f"Config {path}" + ("" if options.config else " (by default; --config names another)"))
+    with Stop(notify=_on_stop) as stop:
+        choices = choose(config, device)
+        _say_choices(config, choices)
+        training = Training(config, choices, stop, network)
+        folder = RunFolder.create(out, config, training.manifest({}), training.state())
+        print(f"Run {out}", flush=True)
+        return _train(training, folder, stop, started)
+
+
+def _resume(path: Path, overrides: dict[str, str], minutes: str | None, started: float) -> int:
+    folder = RunFolder.open(path)
+    manifest, state = folder.last()
+    before = folder.config()
+    if minutes is not None:
+        more = _positive(minutes, "--minutes")
+        overrides["run.minutes"] = repr(manifest.seconds / 60 + more)
+        overrides.setdefault("run.iterations", "null")
+    config = folder.config(overrides)
+    _refuse_changes(before, config, path)
+    if _finished(folder, config):
+        print(
+            f"{path} is finished: {manifest.iteration:,} iterations in {manifest.seconds / 60:.1f} minutes.\n"
+            f"To go on for 10 more minutes: python train.py --resume {path} --minutes 10"
+        )
+        return 0
+    device = resolve_device(config.run.device)
+    check_opponent(config.measure, get_rules(config.game))
+    with Stop(notify=_on_stop) as stop:
+        choices = Choices(**manifest.loop["choices"])
+        if device != choices.device:
+            print(
+                f"The run began on {choices.device} and goes on on {device}; results will differ in their last digits."
+            )
+            choices = choose(config, device)
+        _say_choices(config, choices)
+        training = Training(config, choices, stop)
+        training.restore(folder, manifest, state)
+        folder.write_config(config)
+        folder.result_file.unlink(missing_ok=True)
+        print(f"Run {path} goes on from iteration {manifest.iteration:,}", flush=True)
+        return _train(training, folder, stop, started)
+
+
+def _train(training: Training, folder: RunFolder, stop: Stop, started: float) -> int:
+    last, _ = folder.last()
+    folder.repair_metrics(last)
+    began = started - last.seconds
+    monitor = Monitor(
+        folder.path, training.config, last.iteration, began, on_gone=lambda: stop.request("nobody reads the output")
+    )
+    loop = Loop(training, folder, last, monitor, started)
+    strength: Strength | None = None
+    try:
+        with monitor:
+            loop.publish()
+            loop.run()
+            if not stop and training.config.measure.final_games:
+                strength = loop.final_measurement()
+            if not stop:
+                _write_result(folder, loop, strength)
+                loop.publish()
+        _farewell(loop, strength, monitor)
+        return 0
+    except LearnerError as error:
+        raise RunError(
+            f"{error}\nThe last good network is {folder.path / LATEST} (iteration {loop.last.iteration}). "
+            f"To go on from there more carefully: python train.py --resume {folder.path} --learner.learning_rate "
+            f"{training.config.learner.learning_rate / 3:.1g}"
+        ) from None
+    except (OSError, MemoryError, RuntimeError, CheckpointError) as error:
+        sentence = _resource(error)
+        if sentence is None:
+            raise
+        raise RunError(
+            f"{sentence} The run is whole up to iteration {loop.last.iteration}; once there is room, go on with: "
+            f"python train.py --resume {folder.path}"
+        ) from None
+    finally:
+        folder.close()
+
+
+def _farewell(loop: Loop, strength: Strength | None, monitor: Monitor) -> None:
+    path, stop, last = loop.folder.path, loop.stop, loop.last
+    if stop:
+        monitor.say(
+            f"Stopped ({stop.reason}). Everything up to iteration {last.iteration:,} is saved. "
+            f"To go on:\n  python train.py --resume {escape(str(path))}"
+        )
+        return
+    best = path / BEST
+    opponent = loop.config.measure.opponent
+    lines = [
+        "",
+        f"[bold]Finished[/]: {last.iteration:,} iterations, {last.games:,} games, {last.positions:,} positions "
+        f"in {last.seconds / 60:.1f} minutes.",
+        f"Checkpoint: {escape(str(best))}",
+        f"Against {escape(opponent)}, {loop.config.measure.simulations} simulations a move: "
+        + (f"[bold]{strength}[/]" if strength else "not measured"),
+    ]
+    if strength and loop.training.best != strength and loop.training.best:
+        lines.append(f"(that is the last network; the best is of iteration {loop.training.best.iteration})")
+    commands = {
+        "curves": f"tensorboard --logdir {path.parent}",
+        "go on": f"python train.py --resume {path} --minutes 10",
+        "evaluate": f"python evaluate.py {best} --opponent {opponent}",
+        "play": f"python play.py {best} --terminal",
+    }
+    lines += [f"  {name + ':':<10} {escape(command)}" for name, command in commands.items()]
+    monitor.say("\n".join(lines))
+
+
+def _write_result(folder: RunFolder, loop: Loop, strength: Strength | None) -> None:
+    result = {
+        "finished": True,
+        "iteration": loop.last.iteration,
+        "minutes": loop.config.run.minutes,
+        "iterations": loop.config.run.iterations,
+        "opponent": loop.config.measure.opponent,
+        "score": strength and {
+            "attackers": strength.attackers,
+            "defenders": strength.defenders,
+            "overall": strength.overall,
+            "games": strength.games,
+        },
+    }  # fmt: skip
+    write_atomically(folder.result_file, json.dumps(result, indent=1).encode())
+
+
+def _finished(folder: RunFolder, config: RunConfig) -> bool:
+    try:
+        result = json.loads(folder.result_file.read_bytes())
+        return (result["minutes"], result["iterations"]) == (config.run.minutes, config.run.iterations)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _refuse_changes(before: RunConfig, after: RunConfig, path: Path) -> None:
+    old, new = _flat(before), _flat(after)
+    fixed = [
+        key for key in new if new[key] != old[key] and (key in FIXED or key.startswith(FIXED_SECTIONS))
+    ]  # fmt: skip
+    if fixed:
+        raise ConfigError(
+            "\n".join(f"--{key} cannot change in a run that goes on (it is {old[key]})" for key in fixed)
+            + f"\nTo begin a new run with this one's weights: python train.py --init {path / LATEST}"
+        )
+    for key in new:
+        if new[key] != old[key] and key not in ("run.minutes", "run.iterations"):
+            print(f"Changed: {key} from {old[key]} to {new[key]}")
+
+
+def _flat(config: RunConfig) -> dict[str, object]:
+    flat: dict[str, object] = {}
+    for name, value in config.model_dump().items():
+        flat |= {f"{name}.{key}": inner for key, inner in value.items()} if isinstance(value, dict) else {name: value}
+    return flat
+
+
+def _initial_network(path: Path, config: RunConfig, overrides: dict[str, str]) -> tuple[RunConfig, PolicyValueNet]:
+    checkpoint = load(path, config.game)
+    shape = checkpoint.header.network
+    asked = [key for key in overrides if key.startswith("network.")]
+    if shape != config.network:
+        if asked:
+            raise ConfigError(f"--{asked[0]} does not go with --init: {path} brings a network of its own shape")
+        print(f"Network of the shape of {path} (the config's is another)")
+    checkpoint.network.requires_grad_(True)
+    return config.model_copy(update={"network": shape}), checkpoint.network
+
+
+def _default_config(overrides: dict[str, str]) -> Path:
+    game = overrides.get("game", "brandubh")
+    if game not in RULES:
+        raise ConfigError(f"--game: {game!r} is no game of this project; allowed are {', '.join(RULES)}")
+    gpu = overrides.get("run.device", "auto") != "cpu" and torch.cuda.is_available()
+    return CONFIGS / f"{game}{'-gpu' if gpu else ''}.yaml"
+
+
+def _default_out(game: str) -> Path:
+    stem = f"{game}-{datetime.datetime.now():%Y-%m-%d-%H%M%S}"
+    return next(
+        path for n in range(1, 100) if not (path := RUNS / (stem if n == 1 else f"{stem}-{n}")).exists()
+    )  # fmt: skip
+
+
+def _say_choices(config: RunConfig, choices: Choices) -> None:
+    speeds = ", ".join(f"{name} {speed:,.0f}/s" for name, speed in choices.speeds.items())
+    memory, disk = estimate(config)
+    print(
+        f"Device {choices.device}, self-play in {choices.inference}"
+        + (f" (measured: {speeds})" if speeds else "")
+        + "\n"
+        f"Replay window: at most about {memory:,.0f} MB of memory and {disk:,.0f} MB of disk"
+    )
+
+
+def _positive(text: str, name: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise ConfigError(f"{name} is {text!r}; allowed: a number above 0")
+    return value
+
+
+def _on_stop(reason: str) -> None:
+    try:
+        print(f"\n{reason}: finishing this iteration, a few seconds at most. Once more stops at once.", flush=True)
+    except OSError:
+        pass
+
+
+def _resource(error: BaseException) -> str | None:
+    """Return a sentence for an error that says that something is used up, None for all others."""
+    cause = error.__cause__ if isinstance(error, CheckpointError) else error
+    if isinstance(cause, OSError):
+        if cause.errno in (errno.ENOSPC, errno.EDQUOT):
+            return "The disk is full."
+        if isinstance(cause, PermissionError) or cause.errno == errno.EROFS:
+            return f"No permission to write {cause.filename or 'there'}."
+        return None
+    if isinstance(error, MemoryError) or "allocate memory" in str(error) or "out of memory" in str(error):
+        where = "GPU memory" if "CUDA" in str(error) else "Memory"
+        return f"{where} does not suffice; --replay.memory_megabytes or --selfplay.games_per_group can be smaller."
+    return None
+
+
+def _fail(sentence: str) -> int:
+    try:
+        print(sentence, file=sys.stderr, flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+    return 1
