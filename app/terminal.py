@@ -224,9 +224,8 @@ class Terminal:
             piece = self.game.piece(square)
             moves = [move for move in moves if move.origin == square]
             if not moves:
-                what = "is empty" if piece is None else f"holds the {piece}" if piece == "king" else f"holds an {piece}"
-                what = what.replace("an defender", "a defender")
-                raise CommandError(f"No move from {square}: it {what}, which has none for the {self.side} now.")
+                why = "nothing stands there" if piece is None else f"the {piece} there cannot be moved by you now"
+                raise CommandError(f"No move from {square}: {why}.")
         self._choices = moves
         width = len(str(len(moves)))
         for _, group in groupby(enumerate(moves, start=1), key=lambda numbered: numbered[1].origin):
@@ -348,9 +347,7 @@ class Terminal:
             raise CommandError("Say which: `load FILE`.")
         game = load_game(Path(name).expanduser())
         if game.rules != self.game.rules:
-            raise CommandError(
-                f"{name} is a game of {game.rules.title}, and this engine plays {self.game.rules.title}."
-            )
+            raise CommandError(f"{name} is a game of {game.rules.title}; this engine plays {self.game.rules.title}.")
         self._begin(game)
 
     def _new(self, rest: str) -> None:

@@ -1,0 +1,156 @@
+"""The door to matches: what it prints and writes, and how it refuses."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import torch
+from rich.console import Console
+
+import evaluate
+from arena.match import Standing
+from models.checkpoint import Header, save
+from models.network import NetworkConfig, PolicyValueNet
+
+ROOT = Path(evaluate.__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def openings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few openings for every layout in place of the project's."""
+    folder = tmp_path / "openings"
+    folder.mkdir()
+    lines = {"brandubh": "d1-c1\nd1-b1\n", "tawlbwrdd": "d1-c1\nd1-b1\n", "tawlbwrdd-bell": "e1-d1\n"}
+    for name, text in lines.items():
+        (folder / f"{name}-v1.txt").write_text(text, encoding="utf-8")
+    monkeypatch.setattr("arena.openings.FOLDER", folder)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An untrained Tawlbwrdd checkpoint."""
+    torch.manual_seed(0)
+    config = NetworkConfig(blocks=1, channels=8)
+    path = tmp_path_factory.mktemp("runs") / "best.safetensors"
+    save(path, PolicyValueNet(11, config), Header(game="tawlbwrdd", size=11, network=config, discount=0.98))
+    return path
+
+
+def test_prints_a_table_and_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "result.json"
+    code = evaluate.main(["alphabeta-v1:depth=2", "--opponent", "random", "--games", "4", "--json", str(file)])
+    out = capsys.readouterr().out
+    assert code == 0
+    for part in (
+        "as attackers",
+        "as defenders",
+        "overall",
+        "95 % interval",
+        "unfinished",
+        "distinct games",
+        "plies, mean",
+    ):
+        assert part in out
+    result = json.loads(file.read_text(encoding="utf-8"))
+    assert result["score"]["overall"] == (result["score"]["attackers"] + result["score"]["defenders"]) / 2
+    assert result["score"]["overall"] > 0.5
+    assert (result["games"], result["unfinished"]) == (4, 0)
+    assert 1 <= result["distinct"] <= 4
+    assert 0 <= result["interval"][0] <= result["interval"][1] <= 1
+    assert (result["player"], result["opponent"]) == ("alphabeta-v1:depth=2", "random")
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["result.json"]
+
+
+def test_odd_games_and_used_up_openings_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert evaluate.main(["alphabeta-v1:depth=1", "--depth", "1", "--games", "7"]) == 0
+    out = capsys.readouterr().out
+    assert "7 games were asked for; 8 make whole pairs" in out
+    assert "4 pairs share 2 openings" in out
+
+
+def test_the_game_is_the_checkpoints(checkpoint: Path, tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    options = ["--opponent", "random", "--games", "2", "--simulations", "2", "--max-plies", "30", "--json", str(file)]
+    assert evaluate.main([str(checkpoint), *options, "--layout", "bell"]) == 0
+    result = json.loads(file.read_text(encoding="utf-8"))
+    assert (result["game"], result["layout"], result["max_plies"]) == ("tawlbwrdd", "bell", 30)
+    assert result["player"].endswith("best.safetensors:simulations=2")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["randm"], "did you mean random"),
+        (["random", "--opponent", "alphabeta-v1:dept=2"], "did you mean depth"),
+        (["random", "--games", "0"], "--games 0: has to be at least 1"),
+        (["random", "--games", "-2"], "--games -2: has to be at least 1"),
+        (["random", "--seed", "-1"], "--seed -1"),
+        (["random", "--depth", "0"], "--depth 0"),
+        (["random", "--seconds", "-1"], "seconds=-1.0 has to be"),
+        (["random", "--max-plies", "1"], "a limit of 1 plies"),
+        (["random", "--simulations", "8"], "--simulations is for checkpoints"),
+        (["random", "--layout", "upside-down"], "no openings for brandubh, layout upside-down"),
+        (["random", "--opponent", "random", "--depth", "3"], "--depth and --seconds are for the opponent alphabeta-v1"),
+        (["random", "--json", "nowhere/at/all.json"], "does not exist"),
+        (["random", "--json", "."], "is a folder"),
+        (["{checkpoint}", "--game", "brandubh"], "plays tawlbwrdd, not brandubh"),
+        (["{checkpoint}", "--device", "abacus"], "device 'abacus' is not there"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(
+    arguments: list[str], said: str, checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evaluate.main([argument.format(checkpoint=checkpoint) for argument in arguments]) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.err.count("\n") == 1
+    assert "95 %" not in captured.out
+
+
+@pytest.mark.parametrize("arguments", [["--game", "chess"], ["--depth", "2", "--seconds", "1"], ["--games", "many"]])
+def test_bad_options_are_refused_by_the_parser(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        evaluate.main(["random", *arguments])
+    assert caught.value.code == 2
+
+
+def test_without_a_checkpoint_it_says_how_to_train_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("arena.players.ROOT", tmp_path)
+    assert evaluate.main([]) == 2
+    assert "python train.py --config" in capsys.readouterr().err
+
+
+def test_ctrl_c_prints_the_score_so_far(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @contextmanager
+    def impatient(_: Console) -> Iterator[Callable[[Standing], None]]:
+        def told(standing: Standing) -> None:
+            if standing.ended >= 3:
+                raise KeyboardInterrupt
+
+        yield told
+
+    monkeypatch.setattr(evaluate, "match_progress", impatient)
+    file = tmp_path / "result.json"
+    assert evaluate.main(["random", "--opponent", "random", "--games", "60", "--json", str(file)]) == 130
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Interrupted: " in out
+    assert "of 60 games were over" in out
+    result = json.loads(file.read_text(encoding="utf-8"))
+    assert 3 <= result["games"] < result["planned"] == 60
+
+
+def test_as_a_program_it_fails_without_a_traceback(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "evaluate.py"), "nobody"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("evaluate.py: there is no player or file 'nobody'")
+    assert "Traceback" not in done.stderr
