@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise ValueError("--layout and --position exclude each other")
         else:
             game = Game.from_position(given.game, given.position, given.to_play)
-        perft(game, min(given.depth, 2))  # compile, or fetch from the cache, before the clock starts
+        perft(game.copy(), given.depth and 1)  # compile, or fetch from the cache, before the clock starts
         start = time.perf_counter()
         if given.divide:
             counts = divide(game, given.depth)

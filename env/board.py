@@ -118,11 +118,11 @@ def count_moves(t: Tables, pos: Position) -> int:
             continue
         occupied = pos.lines[rank] | pos.lines[n + rank]
         while rest:
-            file = t.lowest[rest]
+            file = int(t.lowest[rest])
             rest &= rest - 1
             kind = KING_KIND if rank * n + file == king else SOLDIER
-            count += t.stops[t.line_kind[kind, rank], occupied, file]
-            count += t.stops[t.line_kind[kind, n + file], pos.lines[2 * n + file], rank]
+            count += int(t.stops[t.line_kind[kind, rank], occupied, file])
+            count += int(t.stops[t.line_kind[kind, n + file], pos.lines[2 * n + file], rank])
     return count
 
 
@@ -134,7 +134,7 @@ def has_move(t: Tables, pos: Position) -> bool:
         rest = pos.lines[own + rank]
         occupied = pos.lines[rank] | pos.lines[n + rank]
         while rest:
-            file = t.lowest[rest]
+            file = int(t.lowest[rest])
             rest &= rest - 1
             kind = KING_KIND if rank * n + file == king else SOLDIER
             if t.stops[t.line_kind[kind, rank], occupied, file] > 0:
@@ -157,7 +157,7 @@ def write_moves(t: Tables, pos: Position, out: np.ndarray) -> int:
         rest = pos.lines[own + rank]
         occupied = pos.lines[rank] | pos.lines[n + rank]
         while rest:
-            file = t.lowest[rest]
+            file = int(t.lowest[rest])
             rest &= rest - 1
             square = rank * n + file
             kind = KING_KIND if square == king else SOLDIER
@@ -319,7 +319,7 @@ def unmake(t: Tables, pos: Position, undo: np.ndarray) -> None:
     pos.info[TO_PLAY] ^= 1
     pos.key[0] ^= t.side_key[0]
     pos.info[PLY] -= 1
-    pos.info[REVERSIBLE] = undo[6] | undo[7] << 15
+    pos.info[REVERSIBLE] = undo[6] | int(undo[7]) << 15
 
 
 @kernel
