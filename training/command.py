@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import errno
 import json
@@ -325,10 +326,9 @@ def _positive(text: str, name: str) -> float:
 
 
 def _on_stop(reason: str) -> None:
-    try:
+    # A signal may come in the midst of another print (RuntimeError) or from a terminal that is gone (OSError).
+    with contextlib.suppress(OSError, RuntimeError):
         print(f"\n{reason}: finishing this iteration, a few seconds at most. Once more stops at once.", flush=True)
-    except OSError:
-        pass
 
 
 def _resource(error: BaseException) -> str | None:

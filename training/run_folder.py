@@ -242,13 +242,13 @@ class RunFolder:
         needed = min(manifest.window, previous.window if previous else manifest.window)
         states_from = manifest.iteration - KEPT_STATES + 1
         for folder in self._folders():
-            iteration = int(folder.name)
-            if iteration < min(needed, states_from):
+            if int(folder.name) < min(needed, states_from):
                 doomed = folder.with_name(f"{UNFINISHED}{folder.name}")
                 os.rename(folder, doomed)
                 shutil.rmtree(doomed, ignore_errors=True)
-            elif iteration < states_from:
-                (folder / "state.safetensors").unlink(missing_ok=True)
+        for path in self.iterations.glob("*/state.safetensors"):
+            if path.parent.name.isdigit() and int(path.parent.name) < states_from:
+                path.unlink(missing_ok=True)
 
     def append_metrics(self, row: Mapping[str, float | None]) -> None:
         """Add a row to metrics.jsonl."""

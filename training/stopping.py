@@ -18,7 +18,7 @@ import numpy as np
 
 from search.mcts import Evaluate
 
-GRACE_SECONDS = 8.0
+GRACE_SECONDS = 5.0
 
 _WORDS = {"SIGINT": "Ctrl-C", "SIGTERM": "a request to terminate", "SIGHUP": "the terminal was closed"}
 

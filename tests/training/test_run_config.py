@@ -1,0 +1,133 @@
+"""Settings from files and the command line: what is accepted, and how each mistake is told."""
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from training.config import RunConfig
+from training.config_file import (
+    CONFIGS,
+    ConfigError,
+    add_options,
+    config_text,
+    given_overrides,
+    leaves,
+    read_config,
+    refuse_unknown,
+)
+
+
+def problems(tmp_path: Path, text: str | bytes, overrides: dict[str, str] | None = None) -> list[str]:
+    path = tmp_path / "own.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ConfigError) as caught:
+        read_config(path, overrides)
+    return str(caught.value).replace(f"{path}", "own.yaml").splitlines()
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_own_configs_can_be_read_and_written_back(path: Path, tmp_path: Path) -> None:
+    config = read_config(path)
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(config_text(config))
+    assert read_config(copy) == config
+
+
+def test_extreme_numbers_survive_being_written(tmp_path: Path) -> None:
+    config = read_config(CONFIGS / "smoke.yaml", {"learner.learning_rate": "1e-7", "run.minutes": "0.1"})
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(config_text(config))
+    assert read_config(copy).learner.learning_rate == 1e-7
+    assert read_config(copy) == config
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("game: brandubh\nlearnr: {}\n", ["own.yaml:2: learnr: unknown key (did you mean learner?)", "at the top"]),
+        ("game: brandubh\nlearner:\n  bach: 1\n", ["own.yaml:3: learner.bach", "(did you mean batch?)", "decay"]),
+        ("game: brandubh\nsearch:\n  uses: 1\n", ["own.yaml:3: search.uses", "(did you mean replay.uses?)"]),
+        ("game: brandubh\nrun:\n  seed: 1\n  seed: 2\n", ["own.yaml:4: run.seed is set twice (first in line 3)"]),
+        ("game: brandubh\nrun:\n  seed: 1\nrun: {}\n", ["own.yaml:4: run is set twice (first in line 2)"]),
+        ("game: brandubh\nrun:\n  seed: one\n", ["own.yaml:3: run.seed is 'one'", "a whole number at least 0"]),
+        ("game: brandubh\nrun:\n  seed: '1'\n", ["own.yaml:3: run.seed is '1'"]),
+        ("game: brandubh\nrun:\n  threads: true\n", ["own.yaml:3: run.threads is true", "from 1 to 64"]),
+        ("game: brandubh\nselfplay:\n  full_share: 2\n", ["own.yaml:3: selfplay.full_share is 2", "from 0 to 1"]),
+        ("game: brandubh\nbalance:\n  mode: on\n", ["own.yaml:3: balance.mode is 'on'", "one of off, fixed, steered"]),
+        ("game: brandubh\nreplay:\n  uses: .inf\n", ["own.yaml:3: replay.uses is inf"]),
+        ("game: brandubh\nrun: 3\n", ["own.yaml:2: run is 3", "a section of settings"]),
+        ("game: chess\n", ["own.yaml:1: game: 'chess' is no game", "brandubh, tawlbwrdd"]),
+        ("run: {seed: 1}\n", ["own.yaml: game is missing", "one of brandubh, tawlbwrdd"]),
+        ("game: brandubh\nlearner:\n  batch: 33\n", ["own.yaml:2: learner: batch 33 cannot be split into 2"]),
+        ("game: brandubh\nselfplay:\n  layouts: {bell: 1}\n", ["own.yaml: selfplay.layouts", "has no layout bell"]),
+        ("game: brandubh\nselfplay:\n  layouts: {standard: -1}\n", ["own.yaml:3: selfplay.layouts.standard is -1"]),
+        ("game: [brandubh\n", ["own.yaml:2: not valid YAML"]),
+        ("game: !!python/name:os.system brandubh\n", ["own.yaml:1: not valid YAML", "tag"]),
+        ("a: &x {b: 1}\ngame: *x\n", ["own.yaml:2: aliases"]),
+        ("", ["own.yaml: holds no settings"]),
+        ("- brandubh\n", ["own.yaml: holds no settings"]),
+        (b"game: \xff\n", ["own.yaml: not a text file"]),
+        ("# " + "x" * 1_100_000, ["own.yaml: too large"]),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told_with_line_key_and_what_is_allowed(
+    tmp_path: Path, text: str | bytes, expected: list[str]
+) -> None:
+    [problem] = problems(tmp_path, text)
+    for part in expected:
+        assert part in problem
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    text = "game: brandubh\nrun:\n  seed: -1\n  sed: 1\nlearner:\n  batch: 1\n"
+    found = problems(tmp_path, text, {"replay.uses": "none", "run.minutes": "-3"})
+    assert [line.split(" ")[0] for line in found] == [
+        "--run.minutes", "--replay.uses", "own.yaml:3:", "own.yaml:4:", "own.yaml:6:",
+    ]  # fmt: skip
+
+
+def test_a_missing_file_names_the_ones_there_are(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no such config.*smoke\.yaml"):
+        read_config(tmp_path / "nothing.yaml")
+
+
+def test_a_section_with_all_lines_commented_out_is_an_empty_one(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text("game: brandubh\nlearner:\n#  batch: 4\n")
+    assert read_config(path).learner == RunConfig(game="brandubh").learner
+
+
+def test_every_setting_can_be_given_on_the_command_line(tmp_path: Path) -> None:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    add_options(parser)
+    arguments = [
+        "--learner.learning_rate", "3e-4", "--run.minutes=null", "--balance.mode", "off", "--monitor.tensorboard",
+        "false", "--balance.initial", "-1.25", "--selfplay.layouts", "{standard: 2}", "--measure.opponent", "random",
+    ]  # fmt: skip
+    config = read_config(CONFIGS / "smoke.yaml", given_overrides(parser.parse_args(arguments)))
+    assert config.learner.learning_rate == 3e-4
+    assert config.run.minutes is None
+    assert config.balance.mode == "off"
+    assert config.balance.initial == -1.25
+    assert config.monitor.tensorboard is False
+    assert config.selfplay.layouts == {"standard": 2}
+    assert config.measure.opponent == "random"
+    assert config.replay == read_config(CONFIGS / "smoke.yaml").replay
+
+
+def test_help_describes_every_setting() -> None:
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    text = " ".join(parser.format_help().split())
+    for key, field in leaves(RunConfig):
+        assert "--" + ".".join(key) in text
+        assert field.description
+    assert "one of off, fixed, steered; default 'steered'" in text
+
+
+def test_an_unknown_option_suggests_a_known_one() -> None:
+    with pytest.raises(ConfigError, match=r"unknown option --learner.bach \(did you mean learner.batch\?\)"):
+        refuse_unknown(["--learner.bach", "3"])
+    with pytest.raises(ConfigError, match="'brandubh' belongs to no option"):
+        refuse_unknown(["brandubh"])

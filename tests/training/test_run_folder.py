@@ -1,0 +1,215 @@
+"""A run on disk: killed at any step, damaged, locked, it is still whole or says what is wrong."""
+
+import errno
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from training.config import RunConfig
+from training.run_folder import Manifest, RunError, RunFolder, refuse_existing
+
+CONFIG = RunConfig(game="brandubh")
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def manifest(iteration: int, window: int = 0) -> Manifest:
+    row = {"step": iteration, "losses/policy": 1 / (iteration + 1)}
+    return Manifest(
+        iteration=iteration, seconds=2.0 * iteration, games=3, positions=4, learner_steps=5, window=window,
+        loop={"big": 2**127 - 1, "number": iteration}, metrics=row,
+    )  # fmt: skip
+
+
+def state(iteration: int) -> dict[str, np.ndarray]:
+    return {"scalar": np.array(iteration), "rows": np.arange(12, dtype=np.float32).reshape(3, 4).T + iteration}
+
+
+def shard(iteration: int) -> dict[str, np.ndarray]:
+    return {"moves": np.full(50, iteration, np.int16), "none": np.zeros((0, 3), np.int8)}
+
+
+def commit(run: RunFolder, iteration: int, window: int = 0) -> Manifest:
+    done = run.commit(manifest(iteration, window), state(iteration), shard(iteration))
+    run.append_metrics(done.metrics)
+    return done
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    run = RunFolder.create(tmp_path / "run", CONFIG, manifest(0), state(0))
+    for iteration in (1, 2):
+        commit(run, iteration)
+    return run
+
+
+def reopen(run: RunFolder) -> RunFolder:
+    run.close()
+    return RunFolder.open(run.path)
+
+
+def steps(run: RunFolder) -> list[int]:
+    return [json.loads(line)["step"] for line in run.metrics_file.read_text().splitlines()]
+
+
+def test_what_is_committed_comes_back(run: RunFolder) -> None:
+    run = reopen(run)
+    found, arrays = run.last()
+    assert found.model_copy(update={"files": {}}) == manifest(2)
+    assert arrays.keys() == state(2).keys()
+    for name, array in state(2).items():
+        assert arrays[name].dtype == array.dtype
+        np.testing.assert_array_equal(arrays[name], array)
+    shards = list(run.shards(found))
+    assert [iteration for iteration, _ in shards] == [1, 2]
+    np.testing.assert_array_equal(shards[0][1]["moves"], shard(1)["moves"])
+    assert run.config() == CONFIG
+
+
+def test_killed_at_any_step_a_run_is_at_the_iteration_before_or_after(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = set()
+    for survived in range(1, 60):
+        before, _ = run.last()
+        calls = iter(range(survived))
+
+        def dying(function, calls=calls):
+            def call(*args, **kwargs):
+                if next(calls, None) is None:
+                    raise Killed
+                return function(*args, **kwargs)
+
+            return call
+
+        with monkeypatch.context() as patch:
+            patch.setattr(shutil, "rmtree", dying(shutil.rmtree))
+            for name in ("fsync", "rename", "replace", "mkdir", "unlink"):
+                patch.setattr(os, name, dying(getattr(os, name)))
+            patch.setattr(Path, "open", dying(Path.open))
+            try:
+                done = commit(run, before.iteration + 1)
+                run.prune(done, before)
+                finished = True
+            except Killed:
+                finished = False
+        run = reopen(run)
+        found, arrays = run.last()
+        run.repair_metrics(found)
+        assert found.iteration - before.iteration in (0, 1)
+        assert arrays["scalar"] == found.iteration
+        assert [iteration for iteration, _ in run.shards(found)] == list(range(1, found.iteration + 1))
+        assert steps(run) == list(range(1, found.iteration + 1))
+        seen.add(found.iteration - before.iteration)
+        if finished:
+            assert survived > 8  # a commit is that many steps at least, and each has been the last one
+            assert seen == {0, 1}
+            return
+    pytest.fail("a commit takes no end of steps")
+
+
+def test_a_full_disk_leaves_the_run_as_it_was(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            commit(run, 3)
+    assert sorted(p.name for p in run.iterations.iterdir()) == ["000000", "000001", "000002"]
+    assert run.last()[0].iteration == 2
+    commit(run, 3)
+    assert run.last()[0].iteration == 3
+
+
+@pytest.mark.parametrize("file", ["state.safetensors", "manifest.json"])
+@pytest.mark.parametrize("damage", ["cut", "flip", "gone"])
+def test_a_damaged_last_iteration_is_put_aside(run: RunFolder, file: str, damage: str) -> None:
+    path = run.iterations / "000002" / file
+    data = path.read_bytes()
+    match damage:
+        case "cut":
+            path.write_bytes(data[: len(data) // 2])
+        case "flip":
+            path.write_bytes(data[:-20] + bytes([data[-20] ^ 0xFF]) + data[-19:])
+        case "gone":
+            path.unlink()
+    if (file, damage) == ("state.safetensors", "gone"):
+        run.prune(manifest(2), manifest(1))
+    run = reopen(run)
+    assert run.last()[0].iteration == 1
+    commit(run, 2)
+    assert run.last()[0].iteration == 2
+
+
+def test_a_damaged_shard_is_told(run: RunFolder) -> None:
+    path = run.iterations / "000001" / "shard.safetensors"
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    with pytest.raises(RunError, match=r"000001.shard\.safetensors is damaged: its checksum"):
+        list(run.shards(run.last()[0]))
+
+
+def test_old_states_and_shards_go_but_the_iteration_before_stays_usable(run: RunFolder) -> None:
+    previous = run.last()[0]
+    for iteration in range(3, 9):
+        last = commit(run, iteration, window=iteration - 3)
+        run.prune(last, previous)
+        previous = last
+    names = {p.name: sorted(f.stem for f in p.iterdir()) for p in sorted(run.iterations.iterdir())}
+    assert names == {
+        "000004": ["manifest", "shard"],
+        "000005": ["manifest", "shard"],
+        "000006": ["manifest", "shard"],
+        "000007": ["manifest", "shard", "state"],
+        "000008": ["manifest", "shard", "state"],
+    }
+    shutil.rmtree(run.iterations / "000008")
+    found, _ = run.last()
+    assert found.iteration == 7
+    assert [iteration for iteration, _ in run.shards(found)] == [4, 5, 6, 7]
+
+
+def test_metrics_are_cut_back_and_completed(run: RunFolder) -> None:
+    with run.metrics_file.open("a") as file:
+        file.write('{"step": 3}\n{"step": 4, "los')
+    found, _ = run.last()
+    run.repair_metrics(found)
+    assert steps(run) == [1, 2]
+    run.metrics_file.write_text('{"step": 1}\nnot json\n')
+    run.repair_metrics(found)
+    assert steps(run) == [1, 2]
+
+
+def test_only_one_process_may_work_on_a_run(run: RunFolder) -> None:
+    with pytest.raises(RunError, match=f"is being trained by process {os.getpid()}"):
+        RunFolder.open(run.path)
+    reopen(run).close()
+
+
+def test_nothing_is_written_over(run: RunFolder, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"is a run already.*--resume"):
+        RunFolder.create(run.path, CONFIG, manifest(0), state(0))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").touch()
+    with pytest.raises(RunError, match="exists already"):
+        refuse_existing(tmp_path / "other")
+    with pytest.raises(RunError, match="exists already"):
+        refuse_existing(tmp_path / "other" / "file")
+    (tmp_path / "empty").mkdir()
+    RunFolder.create(tmp_path / "empty", CONFIG, manifest(0), state(0)).close()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["empty", "other", "run"]
+
+
+def test_what_is_no_run_is_told(run: RunFolder, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"not a run's folder.*runs there: run"):
+        RunFolder.open(tmp_path / "rnu")
+    for folder in run.iterations.iterdir():
+        shutil.rmtree(folder)
+    with pytest.raises(RunError, match="no complete iteration"):
+        reopen(run).last()
