@@ -55,17 +55,17 @@ def _mark_repeats(
     # A position can come about again only after two moves of each side; after the move it stands at ply + 1.
     if ply + 1 - first < 4 * (t.repetition_limit - 1):
         return
-    # A small table of the keys that could return says at once for most moves that they lead to something new.
-    seen = np.zeros(64, np.int8)
+    # One bit for each key that could return says at once for most moves that they lead to something new.
+    seen = np.uint64(0)
     for earlier in range(ply - 3, first - 1, -2):
-        seen[np.int64(history[earlier] & np.uint64(63))] = 1
+        seen |= np.uint64(1) << (history[earlier] & np.uint64(63))
     for index in range(count):
         action = int(moves[index])
         origin = action // (4 * (n - 1))
         target = t.target[action]
         piece = pos.board[origin]
         key = pos.key[0] ^ t.side_key[0] ^ t.zobrist[piece, origin] ^ t.zobrist[piece, target]
-        if not seen[np.int64(key & np.uint64(63))]:
+        if not seen >> (key & np.uint64(63)) & np.uint64(1):
             continue
         # A move that takes has another key than this one, and cannot repeat anything.
         times = 1

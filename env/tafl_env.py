@@ -216,11 +216,9 @@ class TaflEnv(gym.Env[np.ndarray, np.int64]):
             game.play_action(action)
             if self._announced and game.outcome is None:
                 game.offer_draw()
-            self._announced = False
-        elif self._texts[action] == OFFER:
-            self._announced = True
-        else:
+        elif self._texts[action] == ACCEPT:
             game.accept_draw()
+        self._announced = game.outcome is None and action == self.rules.actions
         outcome = game.outcome
         terminated = outcome is not None
         truncated = not terminated and self.max_plies is not None and game.ply >= self.max_plies
