@@ -1,4 +1,4 @@
-"""`python -m env perft GAME DEPTH`: count move sequences, and say how fast."""
+"""`python -m env perft GAME DEPTH` counts move sequences and says how fast; `python -m env render GAME` draws."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from env import RULES, Game, perft
 from env.perft import divide
+from env.render import add_render_command
 from env.rules import SIDES
 
 
@@ -22,13 +23,18 @@ def _parser() -> argparse.ArgumentParser:
     count.add_argument("--position", help="start from this position instead, ranks from the top: /row/row/.../")
     count.add_argument("--to-play", choices=SIDES, default=SIDES[0], help="side to play in --position")
     count.add_argument("--divide", action="store_true", help="show the count after every first move")
+    count.set_defaults(run=_perft)
+    add_render_command(commands)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status, 2 for arguments that make no sense."""
-    parser = _parser()
-    given = parser.parse_args(arguments)
+    given = _parser().parse_args(arguments)
+    return given.run(given)
+
+
+def _perft(given: argparse.Namespace) -> int:
     try:
         if given.position is None:
             game = Game(given.game, given.layout)
@@ -46,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             total = perft(game, given.depth)
         seconds = time.perf_counter() - start
     except ValueError as error:
-        print(f"{parser.prog} perft: {error}", file=sys.stderr)
+        print(f"python -m env perft: {error}", file=sys.stderr)
         return 2
     for move, count in counts.items():
         print(f"{move}: {count}")

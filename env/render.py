@@ -161,6 +161,8 @@ def save_picture(picture: np.ndarray, path: Path) -> None:
     """
     from PIL import Image
 
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
     with NamedTemporaryFile(dir=path.parent, suffix=".png", delete=False) as file:
         try:
             Image.fromarray(picture).save(file, "png", optimize=True)
@@ -176,7 +178,7 @@ def save_picture(picture: np.ndarray, path: Path) -> None:
 def add_render_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the subcommand `render` to a command line; its namespace carries `run`, a function of the namespace."""
     parser = commands.add_parser("render", help="draw a position as text or as a PNG picture")
-    parser.add_argument("game", choices=RULES)
+    parser.add_argument("game", choices=list(RULES), metavar="GAME", help=f"one of {', '.join(RULES)}")
     start = parser.add_mutually_exclusive_group()
     start.add_argument("--layout", help="start of the game (default: its first layout)")
     start.add_argument("--position", help="ranks from the top, as in /3t3/3t3/3T3/ttTKTtt/3T3/3t3/3t3/")
@@ -207,6 +209,6 @@ def _run(arguments: argparse.Namespace) -> int:
             save_picture(draw_picture(scene, arguments.side), arguments.out)
             print(f"wrote {arguments.out}")
     except (ValueError, OSError) as error:
-        print(f"error: {error}")
+        print(f"python -m env render: {error}", file=sys.stderr)
         return 2
     return 0
