@@ -69,9 +69,8 @@ NEVER = 1 << 30  # a ply beyond every game
 ALPHA, BETA, BEST, BEST_ACTION, COUNT, TRIED, ACTION, AGAIN, DEPENDS, HINT, FLOOR = range(11)
 NODES, GENERATION = 0, 1  # places in `Work.state`
 
-SORTED = 10  # after that many moves in order the others come as they are
+SORTED = 24  # after that many moves in order the others come as they are
 KILLER_RANK, HINT_RANK = 1 << 60, 1 << 61
-STOP_EVERY = 1 << 10  # nodes between two looks at the clock
 
 
 class Work(NamedTuple):
@@ -208,30 +207,12 @@ def _look_up(
 
 
 @kernel
-def _settle(
-    t: Tables,
-    weights: np.ndarray,
-    pos: Position,
-    work: Work,
-    path: Path,
-    table: np.ndarray,
-    level: int,
-    depth: int,
-    alpha: int,
-    beta: int,
-    reason: int,
-) -> tuple[bool, int, int]:
-    """Judge a node just reached, `level` plies below the root, without searching it where that is possible.
-
-    Args:
-        depth: plies left to search below the node.
-        alpha, beta: the node's window.
-        reason: what `make` returned for the move that led here.
+def _over(t: Tables, pos: Position, path: Path, level: int, reason: int) -> tuple[bool, int, int]:
+    """Judge by the rules a node just reached, `level` plies below the root; `reason` is what `make` returned.
 
     Returns:
-        Whether the node is settled; its score from the view of its side to play; the earliest ply this depends on.
+        Whether the game is over; the score from the view of the side to play; the earliest ply that this depends on.
     """
-    mover = 1 - pos.info[TO_PLAY]
     depends = NEVER
     if reason == NONE:
         met = enter(t, pos, path)
@@ -239,23 +220,59 @@ def _settle(
             reason, depends = REPETITION, met
         elif not has_move(t, pos):
             reason = NO_MOVES
-    if reason != NONE:
-        won = winner(t, reason, mover)
-        if mover == ATTACKERS:
-            won = -won
-        return True, won * (WIN - level), depends
-    if depth == 0:
-        score = evaluate(t, weights, pos, work.soldiers)
-        return True, score if mover != ATTACKERS else -score, depends
-    if immediate_win(t, pos) >= 0:
-        return True, WIN - level - 1, depends
-    # The game ends with the next move at the earliest.
-    if WIN - level - 1 <= alpha:
-        return True, WIN - level - 1, depends
-    if level + 1 - WIN >= beta:
-        return True, level + 1 - WIN, depends
-    score = _look_up(t, pos, work, path, table, level, depth, alpha, beta)
-    return score != INFINITE, score, depends
+        else:
+            return False, 0, NEVER
+    to_play = pos.info[TO_PLAY]
+    won = winner(t, reason, 1 - to_play)
+    return True, (won if to_play == ATTACKERS else -won) * (WIN - level), depends
+
+
+@kernel
+def _make(t: Tables, pos: Position, work: Work, path: Path, level: int, action: int) -> int:
+    """Play a move on the level's place in the stack; the path and the soldiers follow."""
+    undo = work.undo[level]
+    reason = make(t, pos, action, undo)
+    work.soldiers[pos.info[TO_PLAY]] -= undo[2]
+    ply = pos.info[PLY]
+    path.moved[ply, 0] = undo[0]
+    path.moved[ply, 1] = undo[1]
+    return reason
+
+
+@kernel
+def _unmake(t: Tables, pos: Position, work: Work, level: int) -> None:
+    """Take that move back."""
+    undo = work.undo[level]
+    work.soldiers[pos.info[TO_PLAY]] += undo[2]
+    unmake(t, pos, undo)
+
+
+@kernel
+def _search_last_ply(t: Tables, weights: np.ndarray, pos: Position, work: Work, path: Path, level: int) -> None:
+    """Search an open node whose moves lead to leaves: the same as the main loop does, without the stack."""
+    node = work.nodes[level]
+    alpha, beta = int(node[ALPHA]), int(node[BETA])
+    best, best_action, depends = -INFINITE, -1, NEVER
+    for _ in range(node[COUNT]):
+        action = _next_move(work, level)
+        over, score, met = _over(t, pos, path, level + 1, _make(t, pos, work, path, level, action))
+        if not over:
+            score = evaluate(t, weights, pos, work.soldiers)
+            if pos.info[TO_PLAY] != ATTACKERS:
+                score = -score
+        _unmake(t, pos, work, level)
+        depends = min(depends, met)
+        if -score > best:
+            best, best_action = -score, action
+            if best >= beta:
+                depends = met
+                break
+    work.state[NODES] += node[TRIED]
+    node[BEST], node[BEST_ACTION], node[DEPENDS] = best, best_action, depends
+    work.length[level] = 0
+    if best > alpha:
+        work.line[level, 0] = best_action
+        work.length[level] = 1
 
 
 @kernel
@@ -277,6 +294,19 @@ def _close(pos: Position, work: Work, table: np.ndarray, level: int, depth: int)
     if node[DEPENDS] < pos.info[PLY]:
         bound = NO_BOUND
     store(table, pos.key[0], work.state[GENERATION], depth, bound, _from_node(best, level), action)
+
+
+@kernel
+def _window(work: Work, level: int, depth: int) -> tuple[int, int]:
+    """Return the window for the move being tried: the node's, or a minimal one where the move is only to be refuted."""
+    node = work.nodes[level]
+    alpha, beta = int(node[ALPHA]), int(node[BETA])
+    best = node[BEST_ACTION]
+    if level == 0 and best >= 0 and work.rank[node[ACTION]] > work.rank[best]:
+        alpha -= 1  # at the root an equal score is enough for a move of higher rank
+    if node[TRIED] > 1 and not node[AGAIN] and depth - level > 1:
+        beta = alpha + 1
+    return alpha, beta
 
 
 @kernel
@@ -306,28 +336,30 @@ def search_position(
         if node[AGAIN] or (node[TRIED] < node[COUNT] and node[BEST] < node[BETA]):
             if not node[AGAIN]:
                 node[ACTION] = _next_move(work, level)
-            action = int(node[ACTION])
-            alpha, beta = int(node[ALPHA]), int(node[BETA])
-            if level == 0 and node[BEST_ACTION] >= 0 and work.rank[action] > work.rank[node[BEST_ACTION]]:
-                alpha -= 1  # an equal score is enough
-            if node[TRIED] > 1 and not node[AGAIN] and depth - level > 1:
-                beta = alpha + 1
-            work.state[NODES] += 1
-            if work.state[NODES] % STOP_EVERY == 0 and work.stop[0]:
+            if work.stop[0]:
                 return False
-            reason = make(t, pos, action, work.undo[level])
-            work.soldiers[pos.info[TO_PLAY]] -= work.undo[level, 2]
-            ply = pos.info[PLY]
-            path.moved[ply, 0] = work.undo[level, 0]
-            path.moved[ply, 1] = work.undo[level, 1]
-            left = depth - level - 1
-            settled, score, depends = _settle(
-                t, weights, pos, work, path, table, level + 1, left, -beta, -alpha, reason
-            )
+            alpha, beta = _window(work, level, depth)
+            work.state[NODES] += 1
+            reason = _make(t, pos, work, path, level, int(node[ACTION]))
             level += 1
-            if not settled:
-                _open(t, pos, work, level, -beta, -alpha)
-                continue
+            over, score, depends = _over(t, pos, path, level, reason)
+            if not over:
+                left = depth - level
+                if left == 0:
+                    score = evaluate(t, weights, pos, work.soldiers)
+                    if pos.info[TO_PLAY] != ATTACKERS:
+                        score = -score
+                elif immediate_win(t, pos) >= 0 or WIN - level - 1 <= -beta:
+                    score = WIN - level - 1  # nobody can do better than end the game with the next move
+                elif level + 1 - WIN >= -alpha:
+                    score = level + 1 - WIN
+                else:
+                    score = _look_up(t, pos, work, path, table, level, left, -beta, -alpha)
+                    if score == INFINITE:
+                        _open(t, pos, work, level, -beta, -alpha)
+                        if left == 1:
+                            _search_last_ply(t, weights, pos, work, path, level)
+                        continue
             work.length[level] = 0
         else:
             if level == 0:
@@ -339,15 +371,11 @@ def search_position(
         level -= 1
         node = nodes[level]
         score = -score
-        work.soldiers[pos.info[TO_PLAY]] += work.undo[level, 2]
-        unmake(t, pos, work.undo[level])
+        _unmake(t, pos, work, level)
         action = int(node[ACTION])
-        best_action = int(node[BEST_ACTION])
-        alpha, beta = int(node[ALPHA]), int(node[BETA])
-        if level == 0 and best_action >= 0 and work.rank[action] > work.rank[best_action]:
-            alpha -= 1
-        narrow = node[TRIED] > 1 and not node[AGAIN] and depth - level > 1 and beta - alpha > 1
-        if narrow and alpha < score < beta:
+        alpha, narrow_beta = _window(work, level, depth)
+        beta = int(node[BETA])
+        if alpha < score < beta and narrow_beta < beta:
             node[AGAIN] = 1
             continue
         node[AGAIN] = 0

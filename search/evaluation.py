@@ -42,10 +42,7 @@ def evaluation_weights(rules: Rules) -> np.ndarray:
 
 @kernel
 def _lookout(t: Tables, pos: Position, square: int, sideways: int) -> int:
-    """Return the goal squares that the king would reach from `square` along its file (`sideways` 0) or rank (1).
-
-    What stands on the king's present square is no hindrance to be allowed for: he comes along the other line.
-    """
+    """Return the goal squares that the king would reach from `square` along its file (`sideways` 0) or rank (1)."""
     n = t.size
     rank, file = square // n, square % n
     if sideways:
@@ -63,7 +60,7 @@ def evaluate(t: Tables, weights: np.ndarray, pos: Position, soldiers: np.ndarray
         pos: a position in which the game is not over.
         soldiers: int32 (2,), attackers and defenders (without the king) on the board.
     """
-    n, king = t.size, int(pos.info[KING_SQUARE])
+    king = int(pos.info[KING_SQUARE])
     score = weights[ATTACKER_VALUE] * soldiers[0] - weights[DEFENDER_VALUE] * soldiers[1]
 
     roads = _lookout(t, pos, king, 0) + _lookout(t, pos, king, 1)

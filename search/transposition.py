@@ -97,12 +97,21 @@ def enter(t: Tables, pos: Position, path: Path) -> int:
     """
     ply, key, reversible = pos.info[PLY], pos.key[0], pos.info[REVERSIBLE]
     path.history[ply] = key
-    times = 1
-    for earlier in range(ply - 4, max(reversible, path.earliest[0]) - 1, -2):
-        if path.history[earlier] == key:
-            times += 1
-            if times == t.repetition_limit:
-                return earlier
+    first = max(reversible, path.earliest[0])
+    times, missing = 1, 0
+    for earlier in range(ply - 4, first - 1, -2):
+        if path.history[earlier] != key:
+            continue
+        if times == 1:
+            times = path.times[earlier, 0] + 1
+            missing = t.repetition_limit - 1
+            if times <= missing:
+                break
+        missing -= 1
+        if missing == 0:
+            return earlier
+    if times == t.repetition_limit:
+        return first - 1  # the search cannot come so far back, but the game did
     path.times[ply, 0] = times
     path.times[ply, 1] = times if ply == reversible else max(times, path.times[ply - 1, 1])
     return -1
