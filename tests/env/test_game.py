@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
-from env import RULES, Game, IllegalMove, Move, NotationError, Outcome, Rules
+from env import RULES, Game, IllegalMove, Move, NotationError, Outcome
 
 BRANDUBH_START = "/3t3/3t3/3T3/ttTKTtt/3T3/3t3/3t3/"
 
@@ -255,29 +255,23 @@ def test_long_games_keep_their_whole_history():
 
 
 def test_rules_of_ones_own_are_played():
-    exits = frozenset({"a1", "e5"})
-    rules = Rules(
-        name="tiny",
-        title="Tiny",
-        size=5,
-        throne="c3",
-        layouts={"only": "/2t2/2T2/tTKTt/2T2/2t2/"},
-        goal=exits,
-        king_only=exits,
+    rules = dataclasses.replace(
+        RULES["brandubh"],
+        name="club",
+        title="Club Brandubh",
+        layouts={"short": "/7/3t3/3T3/1tTKTt1/3T3/3t3/7/"},
         first="defenders",
         agreement=True,
+        king_armed=False,
     )
     game = Game(rules)
-    assert game.to_play == "defenders"
-    game.play("c4-b4")
+    assert (game.layout, game.to_play) == ("short", "defenders")
+    game.play("c4-c5")
     game.offer_draw()
     game.accept_draw()
     assert game.outcome == Outcome(None, "agreement")
-    king_walks = Game.from_position(rules, "/5/5/2K1t/5/5/", "defenders")
-    king_walks.play("c3-c1")
-    king_walks.play("e3-e2")
-    king_walks.play("c1-a1")
-    assert king_walks.outcome == Outcome("defenders", "king_escaped")
+    unarmed = Game.from_position(rules, "/7/6t/7/2t4/7/6T/1K5/", "defenders")
+    assert unarmed.play("b1-b4") == []
 
 
 def test_a_game_shows_itself():

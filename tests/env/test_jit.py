@@ -1,41 +1,57 @@
-"""Compiled kernels must never outlive the sources they came from."""
+"""Where compiled kernels are kept: an edit of what they depend on must never meet an old store."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
-from env.jit import kernel_sources, store_name
+import pytest
+
+from env import jit
+from env.jit import PROJECT, kernel_sources, store_name
 
 
-def _project(folder: Path) -> Path:
-    (folder / "env").mkdir()
-    (folder / "env" / "rules.py").write_text("LIMIT = 3\n")
-    (folder / "env" / "board.py").write_text("from env.rules import LIMIT\n")
-    (folder / "env" / "picture.py").write_text("import zlib\n")
-    (folder / "env" / "search.py").write_text("import numpy as np\nfrom env import board\n")
-    return folder / "env"
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Three modules in a row, and one that nobody imports."""
+    room = tmp_path / "room"
+    room.mkdir()
+    (room / "kernels.py").write_text("from room.middle import step\n")
+    (room / "middle.py").write_text("import room.constants\n")
+    (room / "constants.py").write_text("SIZE = 7\n")
+    (room / "stranger.py").write_text("import os\n")
+    return tmp_path
 
 
-def test_sources_are_the_imports_at_any_depth_and_nothing_else(tmp_path: Path) -> None:
-    room = _project(tmp_path)
-    assert [file.name for file in kernel_sources(room / "search.py", tmp_path)] == ["board.py", "rules.py", "search.py"]
+def names(project: Path) -> dict[str, str]:
+    jit._imported_names.cache_clear()
+    return {file.stem: store_name(file, project) for file in sorted((project / "room").glob("*.py"))}
 
 
-def test_an_edit_below_gives_another_store(tmp_path: Path) -> None:
-    room = _project(tmp_path)
-    before = store_name(room / "search.py", tmp_path)
-    assert store_name(room / "search.py", tmp_path) == before
-    (room / "rules.py").write_text("LIMIT = 2\n")
-    assert store_name(room / "search.py", tmp_path) != before
+def test_sources_are_found_through_imports(project):
+    room = project / "room"
+    found = kernel_sources(room / "kernels.py", project)
+    assert found == [room / "constants.py", room / "kernels.py", room / "middle.py"]
+    assert kernel_sources(room / "stranger.py", project) == [room / "stranger.py"]
 
 
-def test_an_edit_elsewhere_keeps_the_store(tmp_path: Path) -> None:
-    room = _project(tmp_path)
-    before = store_name(room / "search.py", tmp_path)
-    (room / "picture.py").write_text("import zlib, os\n")
-    assert store_name(room / "search.py", tmp_path) == before
+@pytest.mark.parametrize(
+    ("edited", "renewed"),
+    [
+        ("constants", {"constants", "middle", "kernels"}),
+        ("middle", {"middle", "kernels"}),
+        ("kernels", {"kernels"}),
+        ("stranger", {"stranger"}),
+    ],
+)
+def test_an_edit_opens_fresh_stores_for_what_depends_on_it(project, edited, renewed):
+    before = names(project)
+    assert before == names(project)
+    file = project / "room" / f"{edited}.py"
+    file.write_text(file.read_text() + "LIMIT = 3\n")
+    after = names(project)
+    assert {name for name in after if after[name] != before[name]} == renewed
 
 
-def test_kernels_of_this_project_depend_on_its_rules() -> None:
-    import search.tree
-
-    names = {f"{file.parent.name}/{file.name}" for file in kernel_sources(Path(search.tree.__file__))}
-    assert {"env/rules.py", "env/tables.py", "env/board.py", "search/config.py"} <= names
+def test_the_games_kernels_depend_on_their_tables():
+    assert {PROJECT / "env/board.py", PROJECT / "env/tables.py"} <= set(kernel_sources(PROJECT / "env/perft.py"))
+    assert (jit.store() / store_name(PROJECT / "env/board.py")).is_dir()

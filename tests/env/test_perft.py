@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from env import Game, Rules, perft
+from env import RULES, Game, perft
 from env.__main__ import main
 from env.jit import PROJECT, store, store_name
 from env.perft import MAX_DEPTH, divide
@@ -41,12 +41,17 @@ def count_by_playing(game: Game, depth: int) -> int:
 
 @pytest.mark.parametrize("limit", [2, 3])
 def test_repetitions_within_the_depth_end_sequences(limit):
-    rules = Rules("cell", "Cell", 3, {"only": "/t2/3/2K/"}, throne="b2", goal=frozenset(), repetition_limit=limit)
-    game = Game(rules)
-    counts = [perft(game, depth) for depth in range(1, 7)]
-    assert counts == [count_by_playing(game, depth) for depth in range(1, 7)]
-    endless = Game(dataclasses.replace(rules, repetition_limit=100))
-    assert (counts[-1] < perft(endless, 6)) == (limit == 2)  # a third occurrence takes eight plies
+    crowd = "/1TTTT2/TTTTTTT/TTTTTTT/TTTKTTT/TTTTTTT/TTTTTTT/1t1TTT1/"  # one attacker, and two holes to move into
+    rules = dataclasses.replace(RULES["brandubh"], name="strict", repetition_limit=limit)
+    game = Game.from_position(rules, crowd, "attackers")
+    counts = [perft(game, depth) for depth in range(1, 10)]
+    assert counts == [count_by_playing(game, depth) for depth in range(1, 10)]
+    endless = Game.from_position(dataclasses.replace(rules, repetition_limit=100), crowd, "attackers")
+    through_repetition = [perft(endless, depth) for depth in range(1, 10)]
+    # An occurrence takes four plies, and shows in the sequences that would go on from it.
+    first = 4 * (limit - 1)
+    assert counts[:first] == through_repetition[:first]
+    assert counts[first] < through_repetition[first]
 
 
 @pytest.mark.parametrize("there", ["d1-c1", "d1-e1"])
@@ -161,4 +166,4 @@ def test_plain_python_counts_the_same():
         "print(game.outcome.reason)\n"
     )
     done = run("-W", "error", "-c", program, NUMBA_DISABLE_JIT="1")
-    assert (done.stdout.splitlines(), done.stderr) == (["b3 c2 d3 17", "repetition"], "")
+    assert (done.stdout.splitlines(), done.stderr) == (["b3 c2 d3 12", "repetition"], "")
