@@ -4,6 +4,7 @@
 
 Each thread has an evaluator of its own and asks it again and again, arrays in and arrays out, as self-play does; torch
 computes with one thread in each. The positions are those of games of random moves; the weights do not matter.
+Evaluations per second of processor time hold, more or less, while other work keeps the machine busy.
 """
 
 from __future__ import annotations
@@ -52,10 +53,10 @@ def positions(rules: Rules, count: int, seed: int = 0) -> Question:
 
 def measure(
     network: PolicyValueNet, question: Question, device: str, dtype: str, threads: int, seconds: float
-) -> float:
-    """Evaluations per second of so many threads together."""
+) -> tuple[int, int]:
+    """Evaluations of so many threads together, per second and per second of processor time."""
     batch = len(question[0])
-    done = [0] * threads
+    done, spent = [0] * threads, [0.0] * threads
     ready = threading.Barrier(threads + 1)
     stop = threading.Event()
 
@@ -66,9 +67,11 @@ def measure(
         for _ in range(3):
             evaluator(*question, logits, values)
         ready.wait()
+        began = time.thread_time()
         while not stop.is_set():
             evaluator(*question, logits, values)
             done[thread] += batch
+            spent[thread] = time.thread_time() - began
 
     workers = [threading.Thread(target=work, args=(thread,)) for thread in range(threads)]
     for worker in workers:
@@ -80,7 +83,7 @@ def measure(
     stop.set()
     for worker in workers:
         worker.join()
-    return total / elapsed
+    return round(total / elapsed), round(sum(done) / sum(spent))
 
 
 def main() -> None:
@@ -103,9 +106,9 @@ def main() -> None:
         for batch in arguments.batches:
             question = positions(rules, batch)
             for dtype, threads in itertools.product(arguments.dtypes, arguments.threads):
-                speed = measure(network, question, arguments.device, dtype, threads, arguments.seconds)
-                row = {"game": name, "dtype": dtype, "batch": batch, "threads": threads, "evaluations/s": round(speed)}
-                rows.append(row)
+                speed, cost = measure(network, question, arguments.device, dtype, threads, arguments.seconds)
+                row = {"game": name, "dtype": dtype, "batch": batch, "threads": threads}
+                rows.append(row | {"evaluations/s": speed, "per processor second": cost})
     title = f"Evaluations per second, {config.blocks} blocks of {config.channels} channels on {arguments.device}"
     report(title, machine("torch", "numpy"), rows, arguments.json)
 
