@@ -32,8 +32,8 @@ setup: $(READY)
 	@echo "Set up in $(VENV). Next: make train"
 
 $(READY): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "Branan needs Python 3.11 or newer, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || echo 'not there')." \
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Branan needs Python 3.11 or newer, and '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo 'not there')." \
 	       "Name another one: make setup PYTHON=python3.12" >&2; exit 1; }
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV) || { \
 	  echo "Could not make a virtual environment in $(VENV)." \
@@ -72,7 +72,7 @@ format: $(READY)
 	@$(VENV)/bin/ruff format
 
 bench: $(READY)
-	@for file in benchmarks/*.py; do echo "== $$file"; $(PY) $$file $(ARGS) || exit 1; done
+	@for file in $$(grep -l __main__ benchmarks/*.py); do echo "== $$file"; $(PY) $$file $(ARGS) || exit 1; done
 
 clean:
 	rm -rf build .pytest_cache .ruff_cache .hypothesis *.egg-info
