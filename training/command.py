@@ -69,7 +69,8 @@ def main(arguments: Sequence[str] | None = None, started: float | None = None) -
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="train.py",
+        usage="python train.py [--config FILE] [--minutes M] [--device cpu|cuda|auto] [--out RUN] [--resume RUN] "
+        "[--init CHECKPOINT] [--section.key VALUE ...]",
         description="Learn a game by self-play. Without options: Brandubh, about ten minutes. "
         "Ctrl-C stops at any time without loss; --resume goes on.",
         allow_abbrev=False,

@@ -1,0 +1,265 @@
+"""Whole tiny runs: the same whatever the threads and however often stopped, and every way to end."""
+
+import errno
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from models import load
+from training.command import main
+from training.config_file import CONFIGS
+from training.learner import Learner, LearnerError
+from training.run_folder import RunFolder
+
+# No measurement, and games so short that some end in every iteration.
+TINY = [
+    *("--config", str(CONFIGS / "smoke.yaml")),
+    *("--selfplay.games_per_group", "8", "--selfplay.max_plies", "20"),
+    *("--replay.minimum", "20", "--learner.batch", "16"),
+    *("--measure.final_games", "0", "--monitor.tensorboard", "false"),
+]
+
+
+def rows(run: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def timeless(run: Path) -> list[dict[str, float]]:
+    return [
+        {k: v for k, v in row.items() if "seconds" not in k and "speed" not in k and "mega" not in k}
+        for row in rows(run)
+    ]
+
+
+def last(run: Path) -> int:
+    return max(int(p.name) for p in (run / "iterations").iterdir())
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of four iterations without a break, on one thread, with everything recorded."""
+    run = tmp_path_factory.mktemp("runs") / "whole"
+    assert main([*TINY, "--out", str(run), "--run.threads", "1", "--monitor.tensorboard", "true"]) == 0
+    return run
+
+
+def test_stopped_and_resumed_with_other_threads_it_computes_the_same(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    assert main([*TINY, "--out", str(run), "--run.iterations", "2"]) == 0
+    capsys.readouterr()
+    resume = ["--resume", str(run), "--run.iterations", "4", "--measure.final_games", "1"]
+    assert main(resume) == 0
+    output = capsys.readouterr().out
+    assert timeless(run) == timeless(whole)
+    assert [row["step"] for row in rows(run)] == [1, 2, 3, 4]
+    assert rows(run)[-1]["learner_steps"] > 0
+    for file in ("shard.safetensors", "state.safetensors"):
+        one, other = (path / "iterations" / "000004" / file for path in (whole, run))
+        assert one.read_bytes() == other.read_bytes()
+
+    # The last lines say all that is needed to go on.
+    assert "Run " + str(run) + " goes on from iteration 2" in output
+    assert "Changed: measure.final_games from 0 to 1" in output
+    end = output[output.index("Finished") :]
+    assert f"Checkpoint: {run / 'best.safetensors'}" in end
+    assert "Against alphabeta-v1:depth=2" in end
+    assert "% as attackers" in end
+    assert "% as defenders" in end
+    for command in (
+        f"tensorboard --logdir {tmp_path}",
+        f"python train.py --resume {run} --minutes 10",
+        f"python evaluate.py {run / 'best.safetensors'}",
+        f"python play.py {run / 'best.safetensors'} --terminal",
+    ):
+        assert command in end
+    result = json.loads((run / "result.json").read_text())
+    assert result["iteration"] == 4
+    assert result["score"]["games"] == 2
+
+    # ... and a finished run is left alone.
+    before = {path: path.stat().st_mtime_ns for path in run.rglob("*") if path.name != "lock"}
+    assert main(["--resume", str(run)]) == 0
+    assert f"{run} is finished: 4 iterations" in capsys.readouterr().out
+    assert {path: path.stat().st_mtime_ns for path in run.rglob("*") if path.name != "lock"} == before
+
+
+def test_metrics_curves_and_checkpoints_tell_the_same(whole: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    curves = EventAccumulator(str(whole)).Reload()
+    table = rows(whole)
+    for name in ("losses/policy", "losses/value", "selfplay/game_length", "replay/age", "speed/positions_per_second"):
+        found = [(event.step, event.value) for event in curves.Scalars(name)]
+        assert found == [(row["step"], pytest.approx(row[name])) for row in table if name in row]
+    assert len(curves.Images("games/selfplay")) == 1
+    for row in table:
+        assert row.keys() >= {"step", "seconds", "games", "positions"}
+        if "selfplay/draws" in row:
+            shares = ("attackers_win_share", "defenders_win_share", "draws", "truncated")
+            assert sum(row[f"selfplay/{share}"] for share in shares) == pytest.approx(1)
+    for column in ("seconds", "games", "positions"):
+        values = [row[column] for row in table]
+        assert values == sorted(values)
+
+    assert sorted(p.name for p in (whole / "checkpoints").iterdir()) == ["000002.safetensors", "000004.safetensors"]
+    header = load(whole / "latest.safetensors", "brandubh").header
+    assert header.provenance.run == "whole"
+    assert header.provenance.positions == table[-1]["positions"]
+    assert header.provenance.step == table[-1]["learner_steps"]
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, append = tmp_path / "run", RunFolder.append_metrics
+
+    def interrupted(self: RunFolder, row: dict) -> None:
+        append(self, row)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    earlier = signal.getsignal(signal.SIGINT)
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "append_metrics", interrupted)
+        assert main([*TINY, "--out", str(run)]) == 0
+    output = capsys.readouterr().out
+    assert "Ctrl-C: finishing this iteration" in output
+    assert "Everything up to iteration 1 is saved" in output
+    assert f"python train.py --resume {run}" in output
+    assert signal.getsignal(signal.SIGINT) is earlier
+    assert last(run) == len(rows(run)) == 1
+    assert not (run / "result.json").exists()
+    assert main(["--resume", str(run), "--run.iterations", "2"]) == 0
+    assert last(run) == len(rows(run)) == 2
+
+
+def test_a_slow_iteration_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = tmp_path / "run"
+    monkeypatch.setattr("training.stopping.Stop.__init__.__defaults__", (-1.0, None))
+
+    def interrupting(self: Learner, *_: object) -> dict[str, float]:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return {"losses/policy": 1.0}
+
+    monkeypatch.setattr(Learner, "step", interrupting)
+    assert main([*TINY, "--out", str(run)]) == 0
+    assert last(run) == len(rows(run)) < 4
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "The disk is full."),
+        (MemoryError(), "Memory does not suffice"),
+        (RuntimeError("CUDA out of memory. Tried to allocate"), "GPU memory does not suffice"),
+    ],
+)
+def test_running_out_of_something_is_one_sentence(
+    error: Exception, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, commit = tmp_path / "run", RunFolder.commit
+
+    def failing(self: RunFolder, manifest, state, shard):
+        if manifest.iteration == 2:
+            raise error
+        return commit(self, manifest, state, shard)
+
+    monkeypatch.setattr(RunFolder, "commit", failing)
+    assert main([*TINY, "--out", str(run)]) == 1
+    message = capsys.readouterr().err
+    assert message.startswith(sentence)
+    assert "whole up to iteration 1" in message
+    assert f"python train.py --resume {run}" in message
+    assert last(run) == len(rows(run)) == 1
+
+
+def test_losses_that_break_down_stop_the_run_and_name_the_last_good_network(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Learner, *_: object) -> dict[str, float]:
+        raise LearnerError("learning broke down in step 1: losses/value became infinite or no number.")
+
+    monkeypatch.setattr(Learner, "step", broken)
+    run = tmp_path / "run"
+    assert main([*TINY, "--out", str(run)]) == 1
+    message = capsys.readouterr().err
+    assert "losses/value became infinite" in message
+    assert f"last good network is {run / 'latest.safetensors'} (iteration {last(run)})" in message
+    load(run / "latest.safetensors")
+
+
+def test_a_run_can_begin_with_the_weights_of_another(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, run = whole / "latest.safetensors", tmp_path / "run"
+    wider = [*TINY, "--init", str(source), "--out", str(run), "--run.iterations", "1"]
+    assert main([*wider, "--network.channels", "16"]) == 1
+    assert "--network.channels does not go with --init" in capsys.readouterr().err
+    assert not run.exists()
+    assert main([*wider, "--replay.minimum", "1000000"]) == 0
+    theirs, ours = (load(path / "latest.safetensors").network.state_dict() for path in (whole, run))
+    assert all((theirs[name] == ours[name]).all() for name in theirs)
+
+    assert main([*TINY, "--init", str(source), "--out", str(tmp_path / "other"), "--game", "tawlbwrdd"]) == 1
+    assert f"{source} plays brandubh, not tawlbwrdd" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()
+
+
+def test_what_a_resumed_run_may_not_change_is_refused(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    resume = ["--resume", str(whole), "--run.iterations", "9"]
+    assert main([*resume, "--network.channels", "16", "--run.seed", "4", "--game", "tawlbwrdd"]) == 1
+    message = capsys.readouterr().err
+    for key in ("game cannot", "network.channels cannot", "run.seed cannot", "--init"):
+        assert key in message
+    for option in (["--config", "x"], ["--out", "x"], ["--init", "x"]):
+        assert main([*resume, *option]) == 1
+        assert "does not go with --resume" in capsys.readouterr().err
+    assert last(whole) == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--minutes", "0"], "--run.minutes is 0; allowed: a number above 0"),
+        (["--minutes", "1", "--run.minutes", "2"], "--minutes and --run.minutes are the same setting"),
+        (["--learner.batches", "4"], "unknown option --learner.batches (did you mean learner.batch?)"),
+        (["--game", "chess"], "allowed are brandubh, tawlbwrdd"),
+        (["--device", "tpu"], "--run.device is 'tpu'; allowed: one of auto, cpu, cuda"),
+        (["--measure.opponent", "betaalpha", "--measure.minutes", "1"], "betaalpha"),
+        (["--init", "nothing.safetensors"], "nothing.safetensors"),
+    ],
+)
+def test_a_wrong_command_line_stops_at_once(
+    options: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    assert main([*TINY, "--out", str(run), *options]) == 1
+    assert sentence in capsys.readouterr().err
+    assert not run.exists()
+
+
+def test_help_lists_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["--help"])
+    assert left.value.code == 0
+    text = capsys.readouterr().out
+    for option in ("--minutes M", "--resume RUN", "--init CHECKPOINT", "--learner.learning_rate VALUE"):
+        assert option in text
+
+
+def test_a_run_is_not_written_over(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*TINY, "--out", str(whole)]) == 1
+    assert f"{whole} is a run already and is not written over" in capsys.readouterr().err
