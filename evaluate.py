@@ -16,11 +16,12 @@ from pathlib import Path
 from rich.console import Console
 
 from arena.files import write_text
-from arena.match import play_match
+from arena.match import MatchResult, play_match
 from arena.openings import load_openings
 from arena.players import ALPHABETA, SIMULATIONS, PlayerError, PlayerText, default_player, parse_player, read_player
 from arena.summary import match_notes, match_progress, match_table
 from env import RULES, Rules
+from env.records import format_record
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -47,6 +48,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, metavar="N", help="threads to use (default: one a core)")
     parser.add_argument("--device", default="auto", help="for networks: auto, cpu or cuda (default: auto)")
     parser.add_argument("--json", type=Path, metavar="F", help="also write the result to this file")
+    parser.add_argument("--save", type=Path, metavar="FOLDER", help="also write the games' records to a new folder")
     return parser
 
 
@@ -75,7 +77,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
         if value is not None and value < lowest:
             raise ValueError(f"--{name} {value}: has to be at least {lowest}")
     if options.json is not None:
-        check_writable(options.json)
+        check_writable("--json", options.json)
+    if options.save is not None:
+        check_writable("--save", options.save)
     player_text = options.player or default_player(options.game)
     opponent_text = with_clock(options.opponent, options.depth, options.seconds)
     players = [read_player(player_text), read_player(opponent_text)]
@@ -98,7 +102,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
         console.print(note)
     if options.json is not None:
         write_text(options.json, json.dumps(result.to_json(), indent=2) + "\n")
-        console.print(f"written to {options.json}")
+        console.print(f"result written to {options.json}")
+    if options.save is not None:
+        save_records(options.save, result)
+        console.print(f"{result.games} records written to {options.save}")
     return 130 if result.interrupted else 0
 
 
@@ -121,15 +128,24 @@ def choose_rules(game: str | None, players: Sequence[PlayerText]) -> Rules:
     return RULES[wanted]
 
 
-def check_writable(path: Path) -> None:
-    """Refuses a file that could not be written, before any time is spent."""
+def check_writable(option: str, path: Path) -> None:
+    """Refuses what could not be written, before any time is spent."""
     folder = path.absolute().parent
     if path.is_dir():
-        raise ValueError(f"--json {path}: is a folder, not a file")
+        raise ValueError(f"{option} {path}: there is a folder of that name already")
     if not folder.is_dir():
-        raise ValueError(f"--json {path}: the folder {folder} does not exist")
+        raise ValueError(f"{option} {path}: the folder {folder} does not exist")
     if not os.access(folder, os.W_OK):
-        raise ValueError(f"--json {path}: the folder {folder} cannot be written to")
+        raise ValueError(f"{option} {path}: the folder {folder} cannot be written to")
+    if option == "--save" and path.exists():
+        raise ValueError(f"{option} {path}: there is a file of that name already")
+
+
+def save_records(folder: Path, result: MatchResult) -> None:
+    """Writes a record for each game."""
+    folder.mkdir()
+    for played, record in zip(result.played, result.records()):
+        write_text(folder / f"{played.number + 1:04d}.otg", format_record(record))
 
 
 if __name__ == "__main__":

@@ -97,9 +97,7 @@ def set_up(options: argparse.Namespace) -> Terminal:
     text = options.player or usual_player(wanted, options.seconds or 1.0)
     player = read_player(text)
     if options.player and player.options and (options.simulations or options.seconds):
-        raise ValueError(
-            f"{text!r} has its own limits; --simulations and --seconds are for players without"
-        )
+        raise ValueError(f"{text!r} has its own limits; --simulations and --seconds are for players without")
     if player.path is None and options.simulations is not None:
         raise ValueError(f"--simulations is for checkpoints, and {player.name} is none")
     rules = get_rules(wanted or player.game or next(iter(RULES)))

@@ -102,7 +102,7 @@ class Terminal:
         self.console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
     def _show(self) -> None:
-        self.console.print(draw_board(self.game, self._signs, self._flipped))
+        self.console.print(draw_board(self.game, self._signs, self._flipped), soft_wrap=True)
         outcome = self.game.outcome
         if outcome is not None:
             self._banner()

@@ -7,6 +7,7 @@ between players without a clock is played the same again.
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from arena.interval import wilson
 from arena.openings import Opening
 from arena.players import Player
 from env import Game, IllegalMove, Rules
+from env.records import Record, record_of
 from env.rules import SIDES
 
 UNFINISHED = "unfinished"
@@ -148,6 +150,16 @@ class MatchResult:
         won, lost = (sum(game.score == score for game in games) for score in (1.0, 0.0))
         return {"won": won, "drawn": len(games) - won - lost - cut, "lost": lost, UNFINISHED: cut}
 
+    def records(self) -> list[Record]:
+        """The games as records, with the players, the opening and the number of each among the tags."""
+        player, opponent = _tag(self.player), _tag(self.opponent)
+        records = []
+        for played in self.played:
+            attackers, defenders = (player, opponent) if played.side == SIDES[0] else (opponent, player)
+            tags = {"round": str(played.number + 1), "opening": str(played.opening)}
+            records.append(record_of(played.game, None, attackers=attackers, defenders=defenders, **tags))
+        return records
+
     def to_json(self) -> dict[str, Any]:
         """Everything but the games, ready for `json.dumps`."""
         return {
@@ -267,6 +279,10 @@ def _score(game: Game, side: str) -> float:
     if game.outcome is None or game.outcome.winner is None:
         return 0.5
     return float(game.outcome.winner == side)
+
+
+def _tag(name: str) -> str:
+    return re.sub(r"[\[\]]", " ", name)
 
 
 def _line(game: PlayedGame) -> tuple[str, ...]:

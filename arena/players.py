@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -44,7 +45,7 @@ SIMULATIONS = 64
 
 _GROUPS = 2
 _TABLE_MEGABYTES = 16
-_CLEAR_LEAD = 500
+_CLEAR_LEAD = 500  # alpha-beta's score, in hundredths of an attacker, that is shown as an expectation of tanh(1) = 0.76
 
 Tool = TypeVar("Tool")
 Job = TypeVar("Job")
@@ -232,7 +233,11 @@ class CheckpointPlayer:
 
 
 class _Workers(Generic[Tool]):
-    """Threads that each borrow a tool (a search with its tables) that serves one thread at a time."""
+    """Threads that each borrow a tool (a search with its tables) that serves one thread at a time.
+
+    Networks compute with one torch thread in each: several games at once use the cores better, and threads of OpenMP
+    that wait for each other take the cores from everybody else.
+    """
 
     def __init__(self, threads: int | None, make: Callable[[], Tool]) -> None:
         self._threads, self._make = _count(threads), make
@@ -241,6 +246,8 @@ class _Workers(Generic[Tool]):
 
     def map(self, work: Callable[[Tool, Job], Result], jobs: Sequence[Job]) -> list[Result]:
         """`work(tool, job)` for each job, in order."""
+        if not jobs:
+            return []
         threads = min(self._threads, len(jobs))
         for _ in range(self._made, threads):
             self._idle.put(self._make())
@@ -253,15 +260,11 @@ class _Workers(Generic[Tool]):
             finally:
                 self._idle.put(tool)
 
-        if threads <= 1:
-            return [borrow(job) for job in jobs]
         with ThreadPoolExecutor(threads, initializer=_one_torch_thread) as pool:
             return list(pool.map(borrow, jobs))
 
 
 def _one_torch_thread() -> None:
-    import sys
-
     if torch := sys.modules.get("torch"):  # only if a network is in play at all
         torch.set_num_threads(1)
 
@@ -325,7 +328,7 @@ def read_player(text: str) -> PlayerText:
         PlayerError: in one sentence that says what is wrong and what is allowed.
     """
     head, written = text.strip(), {}
-    while not Path(head).exists() and (match := _LAST_OPTION.search(head)):
+    while not _exists(head) and (match := _LAST_OPTION.search(head)):
         key = match[1]
         if key in written:
             raise PlayerError(f"{text!r}: option {key!r} is given twice")
@@ -424,15 +427,15 @@ def checkpoint_game(path: Path) -> str:
 
 def _checkpoint(text: str, head: str) -> Path:
     path = Path(head).expanduser()
-    if path.is_file():
+    if os.path.isfile(path):
         return path
-    if path.is_dir():
+    if os.path.isdir(path):
         for name in ("best", "latest"):
             if (inside := path / f"{name}{SUFFIX}").is_file():
                 return inside
         raise PlayerError(f"{head}: a run folder without a checkpoint (no best{SUFFIX}, no latest{SUFFIX})")
     name, mark, rest = _split_first(head)
-    if mark and (name in _OPTIONS or Path(name).expanduser().exists()):
+    if mark and (name in _OPTIONS or _exists(name)):
         allowed = _OPTIONS.get(name, _CHECKPOINT_OPTIONS)
         raise PlayerError(f"{text!r}: {rest!r} is no option; {_allowed(name, allowed)}")
     guess = get_close_matches(name.lower(), _OPTIONS, 1) or get_close_matches(name.lower().split("-")[0], _OPTIONS, 1)
@@ -440,6 +443,11 @@ def _checkpoint(text: str, head: str) -> Path:
     guess = guess or get_close_matches(head, siblings, 1)
     hint = f"did you mean {guess[0]}? " if guess else ""
     raise PlayerError(f"there is no player or file {head!r}: {hint}{_PLAYERS}")
+
+
+def _exists(text: str) -> bool:
+    # os.path, since pathlib raises for what is too long to be a name.
+    return bool(text) and os.path.exists(Path(text).expanduser())
 
 
 def _split_first(head: str) -> tuple[str, str, str]:

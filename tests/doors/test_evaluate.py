@@ -13,6 +13,7 @@ from rich.console import Console
 
 import evaluate
 from arena.match import Standing
+from env.records import parse_record
 from models.checkpoint import Header, save
 from models.network import NetworkConfig, PolicyValueNet
 
@@ -65,6 +66,16 @@ def test_prints_a_table_and_writes_json(tmp_path: Path, capsys: pytest.CaptureFi
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["result.json"]
 
 
+def test_saves_the_games(tmp_path: Path) -> None:
+    folder = tmp_path / "games"
+    assert evaluate.main(["alphabeta-v1:depth=1", "--opponent", "random", "--games", "4", "--save", str(folder)]) == 0
+    records = [parse_record(file.read_text(encoding="utf-8")) for file in sorted(folder.iterdir())]
+    assert [record.tags["round"] for record in records] == ["1", "2", "3", "4"]
+    assert [record.tags["attackers"] for record in records] == ["alphabeta-v1:depth=1", "random"] * 2
+    assert records[0].moves[0] == records[1].moves[0] != records[2].moves[0]
+    assert all(record.result in ("attackers", "defenders") for record in records)
+
+
 def test_odd_games_and_used_up_openings_are_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate.main(["alphabeta-v1:depth=1", "--depth", "1", "--games", "7"]) == 0
     out = capsys.readouterr().out
@@ -96,7 +107,8 @@ def test_the_game_is_the_checkpoints(checkpoint: Path, tmp_path: Path) -> None:
         (["random", "--layout", "upside-down"], "no openings for brandubh, layout upside-down"),
         (["random", "--opponent", "random", "--depth", "3"], "--depth and --seconds are for the opponent alphabeta-v1"),
         (["random", "--json", "nowhere/at/all.json"], "does not exist"),
-        (["random", "--json", "."], "is a folder"),
+        (["random", "--json", "."], "there is a folder of that name already"),
+        (["random", "--save", "."], "there is a folder of that name already"),
         (["{checkpoint}", "--game", "brandubh"], "plays tawlbwrdd, not brandubh"),
         (["{checkpoint}", "--device", "abacus"], "device 'abacus' is not there"),
     ],
