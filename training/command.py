@@ -291,7 +291,7 @@ def _initial_network(path: Path, config: RunConfig, overrides: dict[str, str]) -
 
 
 def _default_config(overrides: dict[str, str]) -> Path:
-    game = overrides.get("game", "brandubh")
+    game = overrides.get("game", next(iter(RULES)))
     if game not in RULES:
         raise ConfigError(f"--game: {game!r} is no game of this project; allowed are {', '.join(RULES)}")
     gpu = overrides.get("run.device", "auto") != "cpu" and torch.cuda.is_available()
