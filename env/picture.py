@@ -99,7 +99,8 @@ def _carve_knot(side: int) -> np.ndarray:
     x, y = _grid(side)
     line = 0.04
     loops = [
-        np.exp(-(((np.hypot(x - 0.27 * a, y - 0.27 * b) - 0.36) / line) ** 2)) for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1))
+        np.exp(-(((np.hypot(x - 0.27 * a, y - 0.27 * b) - 0.36) / line) ** 2))
+        for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1))
     ]
     frame = np.exp(-(((np.maximum(np.abs(x), np.abs(y)) - 0.82) / line) ** 2))
     return np.maximum.reduce([*loops, frame])
@@ -325,7 +326,9 @@ def draw_board(
     """
     square = int(side / (rules.size + 2 * MARGIN))
     if square < 8:
-        raise ValueError(f"a picture of {side} pixels is too small for {rules.size} squares: take {8 * (rules.size + 2)}")
+        raise ValueError(
+            f"a picture of {side} pixels is too small for {rules.size} squares: take {8 * (rules.size + 2)}"
+        )
     image = _board(rules, square).copy()
     margin = (image.width - rules.size * square) / 2
 

@@ -246,7 +246,9 @@ class TaflEnv(gym.Env[np.ndarray, np.int64]):
         from env.render import Scene, draw_picture, draw_text
 
         if self.render_mode is None:
-            gym.logger.warn("render() has nothing to do: give render_mode='ansi', 'rgb_array' or 'human' to the environment")
+            gym.logger.warn(
+                "render() has nothing to do: give render_mode='ansi', 'rgb_array' or 'human' to the environment"
+            )
             return None
         if self.render_mode == "ansi":
             return draw_text(Scene.of(self.game))

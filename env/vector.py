@@ -39,6 +39,7 @@ from env.tafl_env import action_space, action_texts, check_settings, has_offers,
 
 ANNOUNCED, STANDS = 1, 2  # bits of `Games.offers`
 BOARD_PLANES = len(PLANES)
+FIRST_CAPACITY = 256  # plies for which there is room at first; it is doubled when a game outgrows it
 
 
 class Slot(np.record):
@@ -324,7 +325,7 @@ class TaflVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._start = Game(rules, layout).arrays
         shape = self.single_observation_space.shape
         self._slots = new_slots(rules, num_envs)
-        self._history = np.zeros((num_envs, 256), np.uint64)
+        self._history = np.zeros((num_envs, FIRST_CAPACITY), np.uint64)
         self._mask = np.zeros((num_envs, int(self.single_action_space.n)), np.int8)
         self._planes = np.zeros((num_envs, *shape), np.int8)
         self._ends = Ends(
@@ -362,15 +363,15 @@ class TaflVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
                 f"reset option 'reset_mask' is {chosen.dtype} of shape {chosen.shape}: bool of shape ({self.num_envs},) is wanted"
             )
         if not (self._begun or chosen.all()):
-            raise ValueError("reset option 'reset_mask' leaves out games that have not begun: begin with a reset of all")
+            raise ValueError(
+                "reset option 'reset_mask' leaves out games that have not begun: begin with a reset of all"
+            )
         start = start_of(self.rules, self.layout, options).arrays
         begin_games(self._tables, self._slots, self._history, self._mask, self._planes, start, chosen)
         self._begun = True
         return self._given(self._planes), self._info()
 
-    def step(
-        self, actions: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Let the side to play act in every game.
 
         Args:
@@ -397,7 +398,9 @@ class TaflVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
                 number = int(actions[index])
                 known = 0 <= number < self._mask.shape[1]
                 text = action_texts(self.rules)[number] if known else ""
-                raise ValueError(f"action {number} {f'({text}) ' if text else ''}is illegal in game {index}; no game has moved")
+                raise ValueError(
+                    f"action {number} {f'({text}) ' if text else ''}is illegal in game {index}; no game has moved"
+                )
         if self._highest_ply + 1 >= self._history.shape[1]:
             self._history = np.concatenate([self._history, np.zeros_like(self._history)], axis=1)
         self._highest_ply = step_games(

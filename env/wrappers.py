@@ -32,7 +32,9 @@ class SingleSideEnv(gym.Wrapper[np.ndarray, np.int64, np.ndarray, np.int64]):
         agent: the side that the agent plays in this game.
     """
 
-    def __init__(self, env: gym.Env[np.ndarray, np.int64], side: str = "defenders", opponent: Policy = random_policy) -> None:
+    def __init__(
+        self, env: gym.Env[np.ndarray, np.int64], side: str = "defenders", opponent: Policy = random_policy
+    ) -> None:
         """Wrap a `TaflEnv`.
 
         Args:
