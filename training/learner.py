@@ -55,7 +55,7 @@ class Learner:
 
     Attributes:
         network: the network that learns.
-        average: exponential moving average of its weights and statistics, which plays better (Izmailov et al. 2018,
+        average: the network with the moving average of its weights, which plays better (Izmailov et al. 2018,
             "Averaging weights leads to wider optima and better generalization"); in evaluation mode.
         steps: optimiser steps made.
     """
@@ -196,11 +196,11 @@ class Learner:
         self._average_statistics()
         # The first steps are averaged over fewer, or the average would long remember the random start.
         decay = min(self.config.ema_decay, self.steps / (self.steps + 10))
-        for averaged, tensor in zip(self.average.state_dict().values(), self.network.state_dict().values()):
-            if tensor.is_floating_point():
-                averaged.lerp_(tensor, 1 - decay)
-            else:
-                averaged.copy_(tensor)
+        for averaged, parameter in zip(self.average.parameters(), parameters):
+            averaged.lerp_(parameter, 1 - decay)
+        # The normalisation's statistics are averages already; averaging them again only makes them late.
+        for averaged, tensor in zip(self.average.buffers(), self.network.buffers()):
+            averaged.copy_(tensor)
         return metrics
 
     def _average_statistics(self) -> None:
