@@ -343,16 +343,20 @@ def search_position(
             reason = _make(t, pos, work, path, level, int(node[ACTION]))
             level += 1
             over, score, depends = _over(t, pos, path, level, reason)
+            work.length[level] = 0
             if not over:
                 left = depth - level
                 if left == 0:
                     score = evaluate(t, weights, pos, work.soldiers)
                     if pos.info[TO_PLAY] != ATTACKERS:
                         score = -score
-                elif immediate_win(t, pos) >= 0 or WIN - level - 1 <= -beta:
-                    score = WIN - level - 1  # nobody can do better than end the game with the next move
-                elif level + 1 - WIN >= -alpha:
-                    score = level + 1 - WIN
+                elif immediate_win(t, pos) >= 0:
+                    score = WIN - level - 1
+                    work.line[level, 0] = immediate_win(t, pos)
+                    work.length[level] = 1
+                elif WIN - level - 1 <= -beta or level + 1 - WIN >= -alpha:
+                    # The game ends with the next move at the earliest.
+                    score = WIN - level - 1 if WIN - level - 1 <= -beta else level + 1 - WIN
                 else:
                     score = _look_up(t, pos, work, path, table, level, left, -beta, -alpha)
                     if score == INFINITE:
@@ -360,7 +364,6 @@ def search_position(
                         if left == 1:
                             _search_last_ply(t, weights, pos, work, path, level)
                         continue
-            work.length[level] = 0
         else:
             if level == 0:
                 return True
