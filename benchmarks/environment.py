@@ -11,11 +11,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import gymnasium as gym
-
 from benchmarks.machine import best_of, machine, parser, report
 from env import RULES, TaflEnv
-from env.registration import environment_id
+from env.vector import TaflVectorEnv
 
 
 def play_single(env: TaflEnv, steps: int) -> None:
@@ -27,7 +25,7 @@ def play_single(env: TaflEnv, steps: int) -> None:
             _, info = env.reset()
 
 
-def play_vector(env: gym.vector.VectorEnv, steps: int) -> None:
+def play_vector(env: TaflVectorEnv, steps: int) -> None:
     """Make so many steps in each of the games."""
     for _ in range(steps):
         env.step(env.sample_legal())
@@ -48,9 +46,7 @@ def main() -> None:
         seconds, _ = best_of(given.runs, partial(play_single, single, 2000))
         rows.append({"game": name, "environment": "TaflEnv", "games": 1, "steps/s": round(2000 / seconds)})
         for copy in (True, False):
-            several = gym.make_vec(
-                environment_id(rules), num_envs=given.num_envs, vectorization_mode="vector_entry_point", copy=copy
-            ).unwrapped
+            several = TaflVectorEnv(rules, given.num_envs, copy=copy)
             several.reset(seed=0)
             play_vector(several, 100)  # until the games are of all ages
             seconds, _ = best_of(given.runs, partial(play_vector, several, given.steps))

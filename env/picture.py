@@ -1,8 +1,9 @@
 """A position as a picture of a carved board.
 
 Everything on the picture is a height field lit by one lamp from the upper left: grooves between the squares, the
-ornaments of special squares, and the pieces. Heights are in pixels, colours are float32 RGB in [0, 1]. Boards and pieces are drawn
-`SUPERSAMPLING` times larger, scaled down and kept, so that only the first picture of a size takes a moment.
+ornaments of special squares, and the pieces. Heights are in pixels, colours are float32 RGB in [0, 1]. Boards and
+pieces are drawn `SUPERSAMPLING` times larger, scaled down and kept, so that only the first picture of a size takes a
+moment.
 
 Nothing here knows a game: what a square looks like follows from the fields of its `Rules`.
 """
@@ -197,7 +198,7 @@ def _board(rules: Rules, square: int) -> Image.Image:
             _label(draw, (middle, edge), chr(ord("a") + index), font)
             _label(draw, (edge, side - middle), str(index + 1), font)
     image.paste(text, mask=text)
-    return image.resize((side // SUPERSAMPLING,) * 2, Image.Resampling.LANCZOS)
+    return image.resize((side // SUPERSAMPLING, side // SUPERSAMPLING), Image.Resampling.LANCZOS)
 
 
 # ------------------------------------------------------------------------------------------------------------ pieces
@@ -267,7 +268,9 @@ def _piece(code: int, square: int) -> Image.Image:
     shadow = np.zeros((side, side, 4), np.uint8)
     shadow[..., :3] = (24, 10, 2)
     shadow[..., 3] = cast * 0.62
-    return Image.alpha_composite(Image.fromarray(shadow), image).resize((2 * square,) * 2, Image.Resampling.LANCZOS)
+    return Image.alpha_composite(Image.fromarray(shadow), image).resize(
+        (2 * square, 2 * square), Image.Resampling.LANCZOS
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------- marks
@@ -333,11 +336,11 @@ def draw_board(
     margin = (image.width - rules.size * square) / 2
 
     def centre(index: int) -> np.ndarray:
-        rank, file = divmod(int(index), rules.size)
+        rank, file = divmod(index, rules.size)
         return np.array((margin + (file + 0.5) * square, image.height - margin - (rank + 0.5) * square))
 
     if move is not None:
-        marks = Image.new("RGBA", (image.width * SUPERSAMPLING,) * 2, (*AMBER, 0))
+        marks = Image.new("RGBA", (image.width * SUPERSAMPLING, image.height * SUPERSAMPLING), (*AMBER, 0))
         draw = ImageDraw.Draw(marks)
         start, end = (centre(index) * SUPERSAMPLING for index in move)
         _mark_move(draw, start, end, square * SUPERSAMPLING)
@@ -347,7 +350,7 @@ def draw_board(
         image.paste(marks, mask=marks)
     for index in np.flatnonzero(board):
         sprite = _piece(int(board[index]), square)
-        x, y = np.round(centre(index) - square).astype(int)
+        x, y = np.round(centre(int(index)) - square).astype(int)
         image.paste(sprite, (int(x), int(y)), sprite)
     if to_play is not None:
         sprite = _piece(to_play + 1, max(6, round(square * MARGIN * 0.72)))

@@ -69,8 +69,8 @@ def draw_text(scene: Scene, *, ascii_only: bool = False, style: Callable[[str, s
     Args:
         scene: what to draw.
         ascii_only: draw pieces as t, T and K, as in positions.
-        style: called as style(role, text) for every cell and returns the text to print, so that colour can be added; roles
-            are attacker, defender, king, empty, special and captured, with " moved" after the role of both
+        style: called as style(role, text) for every cell and returns the text to print, so that colour can be added;
+            roles are attacker, defender, king, empty, special and captured, with " moved" after the role of both
             squares of the last move.
     """
     rules, n = scene.rules, scene.rules.size
@@ -142,7 +142,7 @@ class Window:
         height, width, _ = picture.shape
         if self._screen is None or self._screen.get_size() != (width, height):
             self._screen = pygame.display.set_mode((width, height))
-        self._screen.blit(pygame.image.frombuffer(np.ascontiguousarray(picture), (width, height), "RGB"), (0, 0))
+        self._screen.blit(pygame.image.frombuffer(picture.tobytes(), (width, height), "RGB"), (0, 0))
         pygame.event.pump()
         pygame.display.flip()
         self._clock.tick(frames_per_second)

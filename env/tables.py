@@ -14,7 +14,7 @@ HOSTILE_WHILE_EMPTY, HOSTILE_ALWAYS = 1, 2
 ZOBRIST_SEED = 0x7AF1
 
 
-class Tables(np.record):
+class Tables(np.record):  # pyright: ignore[reportIncompatibleVariableOverride]
     """What the kernels know of a game. n = size, S = n*n squares (index = rank*n + file), A = 4*S*(n-1) actions.
 
     It is one record, not a tuple of arrays: kernels get a pointer to it, and shapes that are known when they are
@@ -70,7 +70,7 @@ class Tables(np.record):
     no_moves_result: int
 
     @property
-    def size(self) -> int:
+    def size(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
         """n; without this, NumPy's own `size` of a scalar would hide the field from plain Python."""
         return int(self["size"])
 

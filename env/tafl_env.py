@@ -1,13 +1,14 @@
 """`TaflEnv`: a tafl game as a Gymnasium environment, one side acting after the other.
 
 **Actions.** One `Discrete` space numbers every move: ``(origin * 4 + direction) * (n - 1) + distance - 1`` with the
-square index ``origin = rank * n + file`` (a1 = 0), the directions north, east, south, west as 0 to 3, and a distance of 1 to
-n - 1 squares. With `draw_offers`, where the rules know agreement, two more numbers follow: *offer* (``rules.actions``)
-and *accept* (``rules.actions + 1``).
+square index ``origin = rank * n + file`` (a1 = 0), the directions north, east, south, west as 0 to 3, and a distance
+of 1 to n - 1 squares. With `draw_offers`, where the rules know agreement, two more numbers follow: *offer*
+(``rules.actions``) and *accept* (``rules.actions + 1``).
 
-**Draw offers.** An offer belongs to the side that has just moved, so the side to act announces it: *offer* is a step without
-a ply, the same side is still to act, and the move that it makes next carries the offer. The other side may answer
-with *accept*, which ends the game drawn, or let the offer lapse by moving. A side announces once a move at most.
+**Draw offers.** An offer belongs to the side that has just moved, so the side to act announces it: *offer* is a step
+without a ply, the same side is still to act, and the move that it makes next carries the offer. The other side may
+answer with *accept*, which ends the game drawn, or let the offer lapse by moving. A side announces once a move at
+most.
 
 **Observations.** int8 planes (C, n, n), indexed [plane, rank, file] with rank 1 first: those of `env.encoding.PLANES`,
 and with draw offers those of `OFFER_PLANES`.
@@ -147,8 +148,8 @@ class TaflEnv(gym.Env[np.ndarray, np.int64]):
             game: the rules, or their name.
             layout: start of the game; its first layout unless named.
             max_plies: a game that still goes on after so many plies is truncated; None for no limit.
-            illegal_move: "lose": an illegal action ends the game against the side that acted (reason `forfeit`); "raise":
-                it raises, and the game is as it was.
+            illegal_move: "lose": an illegal action ends the game against the side that acted (reason `forfeit`);
+                "raise": it raises, and the game is as it was.
             draw_offers: add the actions offer and accept, where the rules know agreement.
             render_mode: None, "ansi" (text), "rgb_array" (picture) or "human" (a window; needs pygame).
 

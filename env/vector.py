@@ -1,10 +1,10 @@
 """`TaflVectorEnv`: thousands of games a step, on the same kernels as everything else.
 
-It does what as many `env.TaflEnv` would do (see there for actions, observations, rewards and draw offers), with one kernel call a step.
-A game that ends is begun anew within the same step (autoreset mode `SAME_STEP`): so every action of every step
-is a move of a live game, no row of a batch has to be masked out of learning, and the mask that comes with an
-observation is always that of a position in which somebody is to play. The last position of a game that ended is in
-``info["final_obs"]``.
+It does what as many `env.TaflEnv` would do (see there for actions, observations, rewards and draw offers), with one
+kernel call a step. A game that ends is begun anew within the same step (autoreset mode `SAME_STEP`): so every action
+of every step is a move of a live game, no row of a batch has to be masked out of learning, and the mask that comes
+with an observation is always that of a position in which somebody is to play. The last position of a game that ended
+is in ``info["final_obs"]``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ BOARD_PLANES = len(PLANES)
 FIRST_CAPACITY = 256  # plies for which there is room at first; it is doubled when a game outgrows it
 
 
-class Slot(np.record):
+class Slot(np.record):  # pyright: ignore[reportIncompatibleVariableOverride]
     """One game of a vector environment, as one record; the kernels of `env.board` take it for a `Position`.
 
     Attributes:
@@ -71,7 +71,9 @@ class Slot(np.record):
 
 
 class Ends(NamedTuple):
-    """What is kept of the games that ended in a step; rows of other games are not written. N games, A actions, C planes.
+    """What is kept of the games that ended in a step; rows of other games are not written.
+
+    N games, A actions, C planes.
 
     Attributes:
         planes: int8 (N, C, n, n), observation of the last position.
@@ -269,11 +271,14 @@ class TaflVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     - ``to_play``: int8 (N,), 0 attackers, 1 defenders.
     - ``ply``: int32 (N,), moves made since the game began.
 
-    and, where games ended in a step, also ``final_obs`` (object (N,): int8 (C, n, n) for games that ended, None for others) and
-    ``final_info``, a dict of arrays of length N that mean something where ``final_info["_reason"]`` is set:
-    ``action_mask``, ``to_play``, ``ply`` of the last position, ``winner`` (int8: 1 attackers, -1 defenders, 0 nobody) and ``reason``
-    (int8: index in `env.board.REASONS`, 0 where the game was truncated). As ever in Gymnasium, ``_key`` says for which games
-    ``key`` was given.
+    and, where games ended in a step, also
+
+    - ``final_obs``: object (N,), int8 (C, n, n) for games that ended, None for others.
+    - ``final_info``: a dict of arrays of length N: ``action_mask``, ``to_play``, ``ply`` of the last position,
+      ``winner`` (int8: 1 attackers, -1 defenders, 0 nobody) and ``reason`` (int8: index in `env.board.REASONS`, 0
+      where the game was truncated).
+
+    As ever in Gymnasium, ``_key`` says for which games ``key`` was given.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012
@@ -299,8 +304,8 @@ class TaflVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             game, layout, max_plies, illegal_move, draw_offers: as for `TaflEnv`.
             num_envs: how many games.
             render_mode: None, "rgb_array" or "ansi".
-            copy: True returns fresh arrays from every step. False returns the arrays that the next step writes over, which saves a
-                fifth of the time; they are for reading only.
+            copy: True returns fresh arrays from every step. False returns the arrays that the next step writes over,
+                which saves a tenth of the time; they are for reading only.
 
         Raises:
             ValueError: unknown game or layout, or an impossible setting.
@@ -346,8 +351,8 @@ class TaflVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
         Args:
             seed: seeds `np_random`, from which `sample_legal` draws.
-            options: "position" and "to_play" as for `TaflEnv.reset`; games that begin by themselves later start from the
-                layout. "reset_mask", bool (N,), names the games to begin anew; the others stay as they are.
+            options: "position" and "to_play" as for `TaflEnv.reset`; games that begin by themselves later start from
+                the layout. "reset_mask", bool (N,), names the games to begin anew; the others stay as they are.
 
         Returns:
             observations, int8 (N, C, n, n), and info.
@@ -360,7 +365,8 @@ class TaflVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         chosen = np.asarray(options.pop("reset_mask", np.ones(self.num_envs, bool)))
         if chosen.dtype != np.bool_ or chosen.shape != (self.num_envs,):
             raise ValueError(
-                f"reset option 'reset_mask' is {chosen.dtype} of shape {chosen.shape}: bool of shape ({self.num_envs},) is wanted"
+                f"reset option 'reset_mask' is {chosen.dtype} of shape {chosen.shape}: "
+                f"bool of shape ({self.num_envs},) is wanted"
             )
         if not (self._begun or chosen.all()):
             raise ValueError(
@@ -378,11 +384,13 @@ class TaflVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             actions: integers (N,).
 
         Returns:
-            observations int8 (N, C, n, n), rewards float64 (N,) of the side that acted, terminated and truncated bool (N,), info.
+            observations int8 (N, C, n, n), rewards float64 (N,) of the side that acted, terminated and truncated
+            bool (N,), info.
 
         Raises:
             gymnasium.error.ResetNeeded: no game has begun.
-            ValueError: actions of another shape or type; or an illegal one where `illegal_move` is "raise": then no game has moved.
+            ValueError: actions of another shape or type; or an illegal one where `illegal_move` is "raise": then no
+                game has moved.
         """
         if not self._begun:
             raise gym.error.ResetNeeded("no game has begun: call reset() before step()")
@@ -463,7 +471,7 @@ class TaflVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         )
 
     def _final(self, ended: np.ndarray, truncated: np.ndarray) -> dict[str, Any]:
-        """Return what `info` tells of the games that `ended`, bool (N,), those of them that were `truncated` included."""
+        """Return what `info` tells of the games that `ended`, bool (N,), some of them `truncated`, bool (N,)."""
         ends = self._ends
         observations = np.full(self.num_envs, None, object)
         for index in np.flatnonzero(ended):

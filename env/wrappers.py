@@ -23,10 +23,10 @@ def random_policy(env: TaflEnv) -> int:
 class SingleSideEnv(gym.Wrapper[np.ndarray, np.int64, np.ndarray, np.int64]):
     """The agent plays one side, a given policy the other: every observation is the agent's to act on.
 
-    `reset` and `step` let the opponent act until the agent is to play or the game has ended. Rewards are the agent's: a win
-    of the opponent is -1. `info` gets ``opponent_moves`` (list of str, what the opponent did since the agent acted) and
-    ``agent`` (the agent's side). After `reset(seed=...)` everything that `env.np_random` decides comes out the same:
-    the side where it is drawn, and the moves of `random_policy`.
+    `reset` and `step` let the opponent act until the agent is to play or the game has ended. Rewards are the agent's:
+    a win of the opponent is -1. `info` gets ``opponent_moves`` (list of str, what the opponent did since the agent
+    acted) and ``agent`` (the agent's side). After `reset(seed=...)` everything that `env.np_random` decides comes out
+    the same: the side where it is drawn, and the moves of `random_policy`.
 
     Attributes:
         agent: the side that the agent plays in this game.

@@ -76,13 +76,12 @@ def test_picture_of_no_size_is_refused():
 def test_environment_renders():
     env = TaflEnv("brandubh", render_mode="rgb_array")
     env.reset()
-    assert env.render().shape[2] == 3
-    assert "♚" in _rendered(TaflEnv("brandubh", render_mode="ansi"))
-
-
-def _rendered(env):
+    picture = env.render()
+    assert isinstance(picture, np.ndarray)
+    assert picture.shape[2] == 3
+    env = TaflEnv("brandubh", render_mode="ansi")
     env.reset()
-    return env.render()
+    assert "♚" in str(env.render())
 
 
 def test_window_without_a_display(monkeypatch):

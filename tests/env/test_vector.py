@@ -22,7 +22,9 @@ WINNERS = {"attackers": 1, "defenders": -1, None: 0}
 @pytest.mark.parametrize("draw_offers", [False, True])
 def test_step_for_step_like_single_environments(rules, draw_offers):
     options = {"max_plies": 70, "draw_offers": draw_offers}
-    several = gym.make_vec(environment_id(rules), num_envs=GAMES, vectorization_mode="vector_entry_point", **options)
+    name = environment_id(rules)
+    several = gym.make_vec(name, num_envs=GAMES, vectorization_mode="vector_entry_point", **options)
+    assert isinstance(several, TaflVectorEnv)
     single = SyncVectorEnv(
         [lambda: TaflEnv(rules, **options)] * GAMES, autoreset_mode=several.metadata["autoreset_mode"]
     )
@@ -46,7 +48,7 @@ def test_step_for_step_like_single_environments(rules, draw_offers):
             legal = info["action_mask"][np.arange(GAMES), choice] == 1
             actions[legal] = choice[legal]
         if step % 40 == 39:
-            actions[generator.integers(GAMES)] = generator.integers(several.single_action_space.n + 5) - 2
+            actions[generator.integers(GAMES)] = generator.integers(several.action_masks().shape[1] + 5) - 2
         seen, *rest, info = several.step(actions)
         # gymnasium's own vector environment forwards numbers beyond the space as they are.
         expected, *expected_rest, expected_info = single.step(actions)
@@ -95,7 +97,7 @@ def test_the_same_seed_samples_the_same_games():
 def test_sampling_reaches_every_legal_action():
     env = TaflVectorEnv("tawlbwrdd", 512, draw_offers=True)
     _, info = env.reset(seed=0)
-    drawn = np.zeros(env.single_action_space.n, bool)
+    drawn = np.zeros(len(info["action_mask"][0]), bool)
     for _ in range(20):
         drawn[env.sample_legal()] = True
     assert (drawn == info["action_mask"][0].astype(bool)).all()
@@ -166,10 +168,11 @@ def test_errors_name_what_is_wrong():
 
 
 def test_gymnasium_wrappers_count_episodes():
-    env = gym.wrappers.vector.RecordEpisodeStatistics(TaflVectorEnv("brandubh", 8, max_plies=5))
-    env.reset(seed=0)
+    games = TaflVectorEnv("brandubh", 8, max_plies=5)
+    env = gym.wrappers.vector.RecordEpisodeStatistics(games)
+    _, info = env.reset(seed=0)
     for _ in range(5):
-        *_, info = env.step(env.unwrapped.sample_legal())
+        *_, info = env.step(games.sample_legal())
     assert (info["episode"]["l"] == 5).all()
 
 
@@ -177,6 +180,8 @@ def test_rendering():
     env = TaflVectorEnv("brandubh", 2, render_mode="ansi")
     env.reset()
     env.step(np.full(2, env.sample_legal()[0]))
-    first, second = env.render()
+    frames = env.render()
+    assert frames is not None
+    first, second = frames
     assert first == second
     assert "defenders to play" in first
