@@ -18,7 +18,8 @@ from rich.console import Console
 from arena.files import write_text
 from arena.match import MatchResult, play_match
 from arena.openings import load_openings
-from arena.players import ALPHABETA, SIMULATIONS, PlayerError, PlayerText, default_player, parse_player, read_player
+from arena.player_text import ALPHABETA, PlayerError, PlayerText, read_player
+from arena.players import SIMULATIONS, default_player, parse_player
 from arena.summary import match_notes, match_progress, match_table
 from env import RULES, Rules
 from env.records import format_record

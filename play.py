@@ -17,7 +17,8 @@ from pathlib import Path
 from rich.console import Console
 
 from app.terminal import Terminal, load_game
-from arena.players import ALPHABETA, PlayerError, default_player, parse_player, read_player
+from arena.player_text import ALPHABETA, PlayerError, read_player
+from arena.players import default_player, parse_player
 from env import RULES, Game
 from env.rules import SIDES, get_rules
 

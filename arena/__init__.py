@@ -3,7 +3,8 @@
 from arena.interval import wilson
 from arena.match import MatchResult, PlayedGame, Standing, default_max_plies, play_match
 from arena.openings import Opening, OpeningsError, load_openings, read_openings
-from arena.players import Player, PlayerError, Thought, default_player, parse_player, read_player
+from arena.player_text import PlayerError, read_player
+from arena.players import Player, Thought, default_player, parse_player
 
 __all__ = [
     "MatchResult",

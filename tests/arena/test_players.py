@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.players import PlayerError, checkpoint_game, default_player, parse_player, read_player
+from arena.player_text import PlayerError, checkpoint_game, read_player
+from arena.players import default_player, parse_player
 from env import RULES, Game
 
 
