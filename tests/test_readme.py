@@ -31,7 +31,8 @@ def test_python_runs_and_prints(snippet: str, checkpoint: Path, capsys: pytest.C
 
 
 def test_a_checkpoint_takes_five_lines() -> None:
-    assert [snippet.count("\n") for snippet in SNIPPETS if CHECKPOINT in snippet] == [5]
+    lines = [[line for line in snippet.splitlines() if line] for snippet in SNIPPETS if CHECKPOINT in snippet]
+    assert [len(line) for line in lines] == [5]
 
 
 def test_linked_files_exist() -> None:
