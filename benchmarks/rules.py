@@ -2,7 +2,9 @@
 
     python benchmarks/rules.py [--json F]
 
-Seconds are those in which the thread ran, so that other work on the machine does not count.
+Random games take their moves in two ways: from the list of all legal moves, which a program needs that looks at them,
+and by counting them and finding one, which is enough to draw one. Seconds are those in which the thread ran, so that
+other work on the machine counts less.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.machine import best_of, machine, parser, report
 from env import RULES, Game, Rules, perft
-from env.board import NONE, Position, load, new_position, play, write_moves
+from env.board import NONE, Position, count_moves, load, new_position, nth_move, play, write_moves
 from env.jit import kernel
 from env.tables import Tables, tables
 
@@ -29,7 +31,14 @@ MOST_PLIES = 1000  # of one game, so that its history has an end
 
 @kernel
 def random_games(
-    t: Tables, board: np.ndarray, pos: Position, history: np.ndarray, moves: np.ndarray, plies: int, seed: np.uint64
+    t: Tables,
+    board: np.ndarray,
+    pos: Position,
+    history: np.ndarray,
+    moves: np.ndarray,
+    listed: bool,
+    plies: int,
+    seed: np.uint64,
 ) -> int:
     """Play random legal moves from `board`, attackers first, game after game for `plies` plies; return the games begun.
 
@@ -37,6 +46,7 @@ def random_games(
         t, pos, history: see `env.board`; history has MOST_PLIES + 1 entries.
         board: int8 (S,), the start.
         moves: int16 (4S,), room for the legal moves.
+        listed: write down all legal moves and take one; else count them and find one.
         plies: how many moves to play.
         seed: of the xorshift generator (Marsaglia 2003), not zero.
     """
@@ -47,12 +57,13 @@ def random_games(
         if over or ply == MOST_PLIES:
             load(t, board, 0, pos, history)
             games, ply = games + 1, 0
-        count = write_moves(t, pos, moves)
+        count = write_moves(t, pos, moves) if listed else count_moves(t, pos)
         seed ^= seed << np.uint64(13)
         seed ^= seed >> np.uint64(7)
         seed ^= seed << np.uint64(17)
-        chosen = ((seed >> np.uint64(32)) * np.uint64(count)) >> np.uint64(32)
-        over = play(t, pos, history, moves[np.int64(chosen)], undo) != NONE
+        chosen = np.int64(((seed >> np.uint64(32)) * np.uint64(count)) >> np.uint64(32))
+        action = moves[chosen] if listed else nth_move(t, pos, chosen)
+        over = play(t, pos, history, action, undo) != NONE
         ply += 1
     return games
 
@@ -62,7 +73,7 @@ def measure_perft(game: str, layout: str, depth: int) -> dict[str, Any]:
     perft(start, 1)
     seconds, leaves = best_of(5, lambda: perft(start, depth), time.thread_time)
     return {
-        "what": f"perft {depth}, leaves",
+        "what": f"perft {depth} leaves",
         "game": f"{game} {layout}",
         "count": leaves,
         "seconds": seconds,
@@ -70,16 +81,17 @@ def measure_perft(game: str, layout: str, depth: int) -> dict[str, Any]:
     }
 
 
-def measure_random(rules: Rules) -> dict[str, Any]:
+def measure_random(rules: Rules, listed: bool) -> dict[str, Any]:
     t, pos, history = tables(rules), new_position(rules), np.zeros(MOST_PLIES + 1, np.uint64)
     board, moves = Game(rules).board, np.empty(4 * rules.cells, np.int16)
-    random_games(t, board, pos, history, moves, 10, np.uint64(1))
-    seconds, games = best_of(
-        5, lambda: random_games(t, board, pos, history, moves, PLIES, np.uint64(20)), time.thread_time
-    )
-    name = f"random games ({PLIES / games:.0f} plies each), plies"
+
+    def run(plies: int) -> int:
+        return random_games(t, board, pos, history, moves, listed, plies, np.uint64(20))
+
+    run(10)
+    seconds, _ = best_of(5, lambda: run(PLIES), time.thread_time)
     return {
-        "what": name,
+        "what": f"random plies, moves {'listed' if listed else 'counted'}",
         "game": f"{rules.name} {rules.default_layout}",
         "count": PLIES,
         "seconds": seconds,
@@ -89,7 +101,8 @@ def measure_random(rules: Rules) -> dict[str, Any]:
 
 def main() -> None:
     given = parser(__doc__).parse_args()
-    rows = [measure_perft(*start) for start in PERFT] + [measure_random(rules) for rules in RULES.values()]
+    rows = [measure_perft(*start) for start in PERFT]
+    rows += [measure_random(rules, listed) for rules in RULES.values() for listed in (True, False)]
     report("Rules, one core", machine("numba", "numpy"), rows, given.json)
 
 

@@ -123,6 +123,7 @@ def test_legal_actions_are_those_that_is_legal_admits(rules, seed):
     assert actions == sorted(set(actions))
     assert actions == [a for a in range(-3, rules.actions + 3) if kernels.is_legal(t, pos, a)]
     assert kernels.count_moves(t, pos) == count
+    assert actions == [kernels.nth_move(t, pos, index) for index in range(count)]
     assert kernels.has_move(t, pos) == (count > 0)
 
 
