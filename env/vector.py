@@ -252,7 +252,7 @@ def choose_legal(t: Tables, slots: np.ndarray, mask: np.ndarray, numbers: np.nda
         count = int(slots[index].count)
         total = count
         for action in range(board_actions, mask.shape[1]):
-            total += mask[index, action]
+            total += int(mask[index, action])
         place = int(np.float64(numbers[index]) * total)
         if place < count:
             actions[index] = slots[index].moves[place]

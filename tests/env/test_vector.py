@@ -21,7 +21,7 @@ WINNERS = {"attackers": 1, "defenders": -1, None: 0}
 @pytest.mark.parametrize("rules", RULES.values(), ids=list(RULES))
 @pytest.mark.parametrize("draw_offers", [False, True])
 def test_step_for_step_like_single_environments(rules, draw_offers):
-    options = {"max_plies": 70, "draw_offers": draw_offers}
+    options = {"max_plies": 40, "draw_offers": draw_offers}
     name = environment_id(rules)
     several = gym.make_vec(name, num_envs=GAMES, vectorization_mode="vector_entry_point", **options)
     assert isinstance(several, TaflVectorEnv)
@@ -34,7 +34,7 @@ def test_step_for_step_like_single_environments(rules, draw_offers):
     expected, expected_info = single.reset()
     generator = np.random.default_rng(3)
     reasons = set()
-    for step in range(300):
+    for step in range(160):
         assert (seen == expected).all()
         assert (info["action_mask"] == expected_info["action_mask"]).all()
         assert [SIDES[side] for side in info["to_play"]] == list(expected_info["to_play"])
@@ -47,7 +47,7 @@ def test_step_for_step_like_single_environments(rules, draw_offers):
             choice = rules.actions + generator.integers(2, size=GAMES)
             legal = info["action_mask"][np.arange(GAMES), choice] == 1
             actions[legal] = choice[legal]
-        if step % 40 == 39:
+        if step % 20 == 19:
             actions[generator.integers(GAMES)] = generator.integers(several.action_masks().shape[1] + 5) - 2
         seen, *rest, info = several.step(actions)
         # gymnasium's own vector environment forwards numbers beyond the space as they are.
