@@ -9,6 +9,9 @@ STARTED = time.monotonic()
 if __name__ == "__main__":
     # Read when torch is loaded: threads that wait must not spin, since all cores have work.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    from training.command import main
+    try:
+        from training.command import main
 
-    sys.exit(main(started=STARTED))
+        sys.exit(main(started=STARTED))
+    except KeyboardInterrupt:  # before there is anything to save
+        sys.exit(130)

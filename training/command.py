@@ -31,12 +31,14 @@ from training.config_file import (
     read_config,
     refuse_unknown,
 )
+from training.hints import door, program
 from training.learner import LearnerError
-from training.loop import BEST, LATEST, Choices, Loop, Training, choose, estimate
+from training.loop import BEST, LATEST, Loop
 from training.measure import Strength, check_opponent
 from training.monitor import Monitor
 from training.run_folder import RunError, RunFolder, refuse_existing
 from training.stopping import Stop
+from training.trainer import Choices, Training, choose, estimate
 
 RUNS = Path("runs")
 
@@ -124,43 +126,42 @@ def _start(options: argparse.Namespace, overrides: dict[str, str], started: floa
         choices = choose(config, device)
         _say_choices(config, choices)
         training = Training(config, choices, stop, network)
-        folder = RunFolder.create(out, config, training.manifest({}), training.state())
+        created = RunFolder.create(out, config, training.manifest({}), training.state())
         print(f"Run {out}", flush=True)
-        return _train(training, folder, stop, started)
+        with contextlib.closing(created) as folder:
+            return _train(training, folder, stop, started)
 
 
 def _resume(path: Path, overrides: dict[str, str], minutes: str | None, started: float) -> int:
-    folder = RunFolder.open(path)
-    manifest, state = folder.last()
-    before = folder.config()
-    if minutes is not None:
-        more = _positive(minutes, "--minutes")
-        overrides["run.minutes"] = repr(manifest.seconds / 60 + more)
-        overrides.setdefault("run.iterations", "null")
-    config = folder.config(overrides)
-    _refuse_changes(before, config, path)
-    if _finished(folder, config):
-        print(
-            f"{path} is finished: {manifest.iteration:,} iterations in {manifest.seconds / 60:.1f} minutes.\n"
-            f"To go on for 10 more minutes: python train.py --resume {path} --minutes 10"
-        )
-        return 0
-    device = resolve_device(config.run.device)
-    check_opponent(config.measure, get_rules(config.game))
-    with Stop(notify=_on_stop) as stop:
-        choices = Choices(**manifest.loop["choices"])
-        if device != choices.device:
+    with contextlib.closing(RunFolder.open(path)) as folder:
+        manifest, state = folder.last()
+        before = folder.config()
+        if minutes is not None:
+            more = _positive(minutes, "--minutes")
+            overrides["run.minutes"] = repr(manifest.seconds / 60 + more)
+            overrides.setdefault("run.iterations", "null")
+        config = folder.config(overrides)
+        _refuse_changes(before, config, path)
+        if _finished(folder, config):
             print(
-                f"The run began on {choices.device} and goes on on {device}; results will differ in their last digits."
+                f"{path} is finished: {manifest.iteration:,} iterations in {manifest.seconds / 60:.1f} minutes.\n"
+                f"To go on for 10 more minutes: {door('train.py', '--resume', path, '--minutes', '10')}"
             )
-            choices = choose(config, device)
-        _say_choices(config, choices)
-        training = Training(config, choices, stop)
-        training.restore(folder, manifest, state)
-        folder.write_config(config)
-        folder.result_file.unlink(missing_ok=True)
-        print(f"Run {path} goes on from iteration {manifest.iteration:,}", flush=True)
-        return _train(training, folder, stop, started)
+            return 0
+        device = resolve_device(config.run.device)
+        check_opponent(config.measure, get_rules(config.game))
+        with Stop(notify=_on_stop) as stop:
+            choices = Choices(**manifest.loop["choices"])
+            if device != choices.device:
+                print(f"The run began on {choices.device} and goes on on {device}; results will differ slightly.")
+                choices = choose(config, device)
+            _say_choices(config, choices)
+            training = Training(config, choices, stop)
+            training.restore(folder, manifest, state)
+            folder.write_config(config)
+            folder.result_file.unlink(missing_ok=True)
+            print(f"Run {path} goes on from iteration {manifest.iteration:,}", flush=True)
+            return _train(training, folder, stop, started)
 
 
 def _train(training: Training, folder: RunFolder, stop: Stop, started: float) -> int:
@@ -184,10 +185,11 @@ def _train(training: Training, folder: RunFolder, stop: Stop, started: float) ->
         _farewell(loop, strength, monitor)
         return 0
     except LearnerError as error:
+        careful = training.config.learner.learning_rate / 3
         raise RunError(
             f"{error}\nThe last good network is {folder.path / LATEST} (iteration {loop.last.iteration}). "
-            f"To go on from there more carefully: python train.py --resume {folder.path} --learner.learning_rate "
-            f"{training.config.learner.learning_rate / 3:.1g}"
+            "To go on from there more carefully: "
+            + door("train.py", "--resume", folder.path, "--learner.learning_rate", f"{careful:.1g}")
         ) from None
     except (OSError, MemoryError, RuntimeError, CheckpointError) as error:
         sentence = _resource(error)
@@ -195,10 +197,8 @@ def _train(training: Training, folder: RunFolder, stop: Stop, started: float) ->
             raise
         raise RunError(
             f"{sentence} The run is whole up to iteration {loop.last.iteration}; once there is room, go on with: "
-            f"python train.py --resume {folder.path}"
+            + door("train.py", "--resume", folder.path)
         ) from None
-    finally:
-        folder.close()
 
 
 def _farewell(loop: Loop, strength: Strength | None, monitor: Monitor) -> None:
@@ -206,7 +206,7 @@ def _farewell(loop: Loop, strength: Strength | None, monitor: Monitor) -> None:
     if stop:
         monitor.say(
             f"Stopped ({stop.reason}). Everything up to iteration {last.iteration:,} is saved. "
-            f"To go on:\n  python train.py --resume {escape(str(path))}"
+            f"To go on:\n  {escape(door('train.py', '--resume', path))}"
         )
         return
     best = path / BEST
@@ -222,10 +222,10 @@ def _farewell(loop: Loop, strength: Strength | None, monitor: Monitor) -> None:
     if strength and loop.training.best != strength and loop.training.best:
         lines.append(f"(that is the last network; the best is of iteration {loop.training.best.iteration})")
     commands = {
-        "curves": f"tensorboard --logdir {path.parent}",
-        "go on": f"python train.py --resume {path} --minutes 10",
-        "evaluate": f"python evaluate.py {best} --opponent {opponent}",
-        "play": f"python play.py {best} --terminal",
+        "curves": program("tensorboard", "--logdir", path.parent),
+        "go on": door("train.py", "--resume", path, "--minutes", "10"),
+        "evaluate": door("evaluate.py", best, "--opponent", opponent),
+        "play": door("play.py", best, "--terminal"),
     }
     lines += [f"  {name + ':':<10} {escape(command)}" for name, command in commands.items()]
     monitor.say("\n".join(lines))
@@ -264,7 +264,7 @@ def _refuse_changes(before: RunConfig, after: RunConfig, path: Path) -> None:
     if fixed:
         raise ConfigError(
             "\n".join(f"--{key} cannot change in a run that goes on (it is {old[key]})" for key in fixed)
-            + f"\nTo begin a new run with this one's weights: python train.py --init {path / LATEST}"
+            + f"\nTo begin a new run with this one's weights: {door('train.py', '--init', path / LATEST)}"
         )
     for key in new:
         if new[key] != old[key] and key not in ("run.minutes", "run.iterations"):

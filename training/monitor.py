@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PICTURE_BOARDS = (2, 4)  # rows and columns of positions in a picture of a game
 PICTURE_SIDE = 260  # pixels of one of them
 
-Row = Mapping[str, float | None]
+Row = Mapping[str, int | float]
 
 
 class _Console(Console):
@@ -112,8 +112,8 @@ class Monitor:
         self._row = row
         if self._writer is not None:
             for name, value in row.items():
-                if "/" in name and value is not None:
-                    self._writer.add_scalar(name, value, int(row["step"] or 0))
+                if "/" in name:
+                    self._writer.add_scalar(name, value, int(row["step"]))
         if not self.console.is_terminal:
             self.say(_line(row))
 
@@ -207,7 +207,7 @@ def _parts(row: Row) -> list[tuple[str, str]]:
 
 def _line(row: Row) -> str:
     parts = "   ".join(f"{label} {text}" for label, text in _parts(row))
-    return f"{_clock(row['seconds'] or 0)}   iteration {row['step']:.0f}   {' '.join(parts.split())}"
+    return f"{_clock(row['seconds'])}   iteration {row['step']:.0f}   {' '.join(parts.split())}"
 
 
 def _clock(seconds: float) -> str:

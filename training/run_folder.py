@@ -79,7 +79,7 @@ class Manifest(BaseModel):
     learner_steps: int
     window: int
     loop: dict[str, Any]
-    metrics: dict[str, int | float | None]
+    metrics: dict[str, int | float]
     files: dict[str, StoredFile] = {}
 
 
@@ -250,7 +250,7 @@ class RunFolder:
             if path.parent.name.isdigit() and int(path.parent.name) < states_from:
                 path.unlink(missing_ok=True)
 
-    def append_metrics(self, row: Mapping[str, float | None]) -> None:
+    def append_metrics(self, row: Mapping[str, int | float]) -> None:
         """Add a row to metrics.jsonl."""
         with self.metrics_file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row, allow_nan=False) + "\n")

@@ -1,0 +1,241 @@
+"""Everything that learns, between two iterations, and how it is stored."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+from collections import defaultdict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from env.rules import Rules, get_rules
+from models import Evaluator, Header, PolicyValueNet, Provenance, choose_dtype, save
+from training.balance import Balance
+from training.config import RunConfig
+from training.learner import Learner
+from training.measure import Strength
+from training.metrics import Metrics, attackers_points
+from training.replay import MEGABYTE, Replay, window_size
+from training.run_folder import Arrays, Manifest, RunError, RunFolder
+from training.selfplay import SelfPlay
+from training.shard import Shard
+from training.stopping import Guarded, Stop
+
+
+@dataclass
+class Progress:
+    """What has been done, all starts of the run added up."""
+
+    iteration: int = 0
+    seconds: float = 0.0
+    games: int = 0
+    positions: int = 0
+    learner_steps: int = 0
+
+
+@dataclass
+class Choices:
+    """What was decided by measuring when the run began, and holds ever after."""
+
+    device: str
+    inference: str
+    speeds: dict[str, float] = field(default_factory=dict)
+
+
+class Training:
+    """Everything that learns, between two iterations.
+
+    Args:
+        config: the settings.
+        choices: device and arithmetic.
+        stop: a request to stop is obeyed inside of iterations as well.
+        network: start from these weights; None: from random ones.
+    """
+
+    def __init__(self, config: RunConfig, choices: Choices, stop: Stop, network: PolicyValueNet | None = None) -> None:
+        self.config, self.choices, self.stop = config, choices, stop
+        self.rules: Rules = get_rules(config.game)
+        weights, selfplay, sampling, learner = np.random.SeedSequence(config.run.seed).spawn(4)
+        network = network or new_network(config, int(weights.generate_state(1)[0]))
+        self.learner = Learner(network, config.learner, choices.device, seed=int(learner.generate_state(1)[0]))
+        self.evaluators = [
+            Evaluator(self.learner.average, choices.device, choices.inference, config.selfplay.games_per_group)
+            for _ in range(config.selfplay.groups)
+        ]
+        self.selfplay = SelfPlay(
+            self.rules,
+            config.selfplay,
+            config.search,
+            [Guarded(evaluator, stop) for evaluator in self.evaluators],
+            seed=int(selfplay.generate_state(1)[0]),
+        )
+        self.replay = Replay(self.rules.cells + 3, config.replay)
+        self.balance = Balance(config.balance)
+        self.sampling = np.random.Generator(np.random.PCG64(sampling))
+        self.progress = Progress()
+        self.debt = 0.0  # learner steps that positions have paid for and that are still to be made
+        self.best: Strength | None = None
+        self.measured_at = 0.0  # seconds of the run
+
+    # -------------------------------------------------------------------------------------------------- a turn
+
+    def play(self, pool: ThreadPoolExecutor) -> Shard:
+        """Make an iteration's self-play."""
+        return self.selfplay.run(self.config.selfplay.steps, self.balance.ratio(self.progress.positions), pool)
+
+    def learn(self, pool: ThreadPoolExecutor, on_step: Callable[[int, int], None]) -> dict[str, float]:
+        """Make the learner steps that are due; return the means of what they report.
+
+        Raises:
+            training.learner.LearnerError: when a loss is not finite.
+        """
+        if self.progress.positions < self.config.replay.minimum:
+            return {}
+        steps = int(self.debt)
+        sums: dict[str, float] = defaultdict(float)
+        for step in range(steps):
+            self.stop.check()
+            batch = self.replay.sample(self.config.learner.batch, self.sampling)
+            for name, value in self.learner.step(batch, pool).items():
+                sums[name] += value
+            on_step(step, steps)
+        self.debt -= steps
+        self.progress.learner_steps += steps
+        for evaluator in self.evaluators:
+            evaluator.load(self.learner.average)
+        return {name: value / steps for name, value in sums.items()}
+
+    def account(self, shard: Shard) -> None:
+        """Count an iteration's games and positions."""
+        self.progress.iteration += 1
+        self.progress.games += shard.games
+        self.progress.positions += shard.positions
+        self.debt += shard.positions * self.config.replay.uses / self.config.learner.batch
+        points, ended = attackers_points(shard, self.balance.ratio(self.progress.positions - shard.positions))
+        self.balance.update(points, ended, self.progress.positions)
+
+    # -------------------------------------------------------------------------------------- state and checkpoints
+
+    def state(self) -> Arrays:
+        """Return all arrays that a later start needs."""
+        parts = {"learner": self.learner.state(), "selfplay": self.selfplay.state()}
+        return {f"{part}/{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
+
+    def manifest(self, metrics: Metrics) -> Manifest:
+        """Return all else that a later start needs."""
+        progress = self.progress
+        return Manifest(
+            iteration=progress.iteration,
+            seconds=round(progress.seconds, 3),
+            games=progress.games,
+            positions=progress.positions,
+            learner_steps=progress.learner_steps,
+            window=self.replay.window,
+            loop={
+                "choices": vars(self.choices),
+                "sampling": self.sampling.bit_generator.state,
+                "balance": self.balance.state(),
+                "debt": self.debt,
+                "replay_begin": self.replay.begin,
+                "best": vars(self.best) if self.best else None,
+                "measured_at": self.measured_at,
+            },
+            metrics=metrics,
+        )
+
+    def restore(self, folder: RunFolder, manifest: Manifest, state: Arrays) -> None:
+        """Go on from an iteration of a run of the same settings.
+
+        Raises:
+            RunError: where the run's files do not fit.
+        """
+        try:
+            for name, part in (("learner", self.learner), ("selfplay", self.selfplay)):
+                prefix = f"{name}/"
+                part.restore({k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)})
+            loop: dict[str, Any] = manifest.loop
+            self.sampling.bit_generator.state = loop["sampling"]
+            self.balance.restore(loop["balance"])
+            self.debt, self.measured_at = loop["debt"], loop["measured_at"]
+            self.best = Strength(**loop["best"]) if loop["best"] else None
+            shards = ((i, Shard.from_arrays(arrays)) for i, arrays in folder.shards(manifest))
+            self.replay.restore(manifest.positions, loop["replay_begin"], shards)
+        except RunError:
+            raise
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise RunError(f"{folder.path} does not fit its own settings: {error}") from None
+        self.progress = Progress(
+            manifest.iteration, manifest.seconds, manifest.games, manifest.positions, manifest.learner_steps
+        )
+        for evaluator in self.evaluators:
+            evaluator.load(self.learner.average)
+
+    def save(self, path: Path, run: str) -> None:
+        """Write the averaged network as a checkpoint.
+
+        Raises:
+            models.CheckpointError: where that cannot be.
+        """
+        progress, network, layouts = self.progress, self.learner.average, self.config.selfplay.layouts
+        scores = {}
+        if self.best is not None and self.best.iteration == progress.iteration:
+            scores = {f"{self.config.measure.opponent} {side}": getattr(self.best, side) for side in
+                      ("attackers", "defenders")}  # fmt: skip
+        header = Header(
+            game=self.rules.name,
+            size=self.rules.size,
+            layouts=tuple(layouts or (self.rules.default_layout,)),
+            network=network.config,
+            discount=self.config.search.discount,
+            provenance=Provenance(
+                run=run[:256],
+                step=progress.learner_steps,
+                seconds=float(progress.seconds),
+                positions=progress.positions,
+                games=progress.games,
+                seed=self.config.run.seed,
+                date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+                version=version(),
+                scores=scores,
+            ),
+        )
+        save(path, network, header)
+
+
+def new_network(config: RunConfig, seed: int) -> PolicyValueNet:
+    """Return a network with random weights that `seed` decides."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return PolicyValueNet(get_rules(config.game).size, config.network)
+
+
+def choose(config: RunConfig, device: str) -> Choices:
+    """Decide the arithmetic of self-play, by measuring where the settings leave it open."""
+    if config.run.inference != "auto":
+        return Choices(device, config.run.inference)
+    measured = choose_dtype(new_network(config, 0), config.selfplay.games_per_group, device)
+    return Choices(device, measured.dtype, {name: round(speed) for name, speed in measured.speeds.items()})
+
+
+def estimate(config: RunConfig) -> tuple[float, float]:
+    """Return roughly the megabytes of memory and of disk that the replay window takes when full, caps obeyed."""
+    rules = get_rules(config.game)
+    policy = config.selfplay.full_share * rules.size * 8 * (2 + 4)  # moves a side has, about 8 times the board's side
+    position = rules.cells + 3 + 8 + 4 + 5 * 4 + policy
+    positions = window_size(20 * config.replay.window, config.replay)
+    megabytes = positions * position / MEGABYTE
+    return min(config.replay.memory_megabytes, megabytes), min(config.replay.disk_megabytes, megabytes)
+
+
+def version() -> str:
+    """Return the installed version of this software, or ''."""
+    try:
+        return importlib.metadata.version("branan")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
