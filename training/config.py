@@ -154,7 +154,7 @@ class MeasureConfig(Section):
     final_minutes: float = Field(
         default=1.0,
         gt=0,
-        description="of the run's minutes, those kept for the last measurement (at most a fifth of them)",
+        description="of the run's minutes, those kept for the last measurement (at most a fifth)",
     )
 
 

@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 
 from training.balance import QUARTERS
-from training.config import RunConfig
 from training.measure import Strength, measure
 from training.metrics import Metrics, selfplay_metrics, strength_metrics
 from training.monitor import Monitor
@@ -26,7 +25,7 @@ from training.trainer import Training
 
 LATEST, BEST = "latest.safetensors", "best.safetensors"
 CANDIDATE = ".candidate.safetensors"
-FINAL_SHARE = 0.2  # the most that the last measurement may take of the run's time
+FINAL_SHARE = 0.2  # the most that the last measurement may take of a start's time
 
 
 class Loop:
@@ -44,6 +43,7 @@ class Loop:
         self.training, self.folder, self.last, self.monitor = training, folder, last, monitor
         self.config, self.stop = training.config, training.stop
         self._began = started - last.seconds
+        self._kept = self._kept_seconds(last.seconds)
         self._first = True
         self._pictured = -math.inf
         self._iteration_seconds = 0.0
@@ -69,11 +69,14 @@ class Loop:
         """Measure the last network more thoroughly, in the time kept for it; None when stopped or out of time."""
         config = self.config.measure
         limit = self.config.run.minutes
-        left = max(kept_seconds(self.config) / 2, 60 * limit - self.seconds()) if limit else 60 * config.final_minutes
+        left = max(self._kept / 2, 60 * limit - self.seconds()) if limit else 60 * config.final_minutes
         try:
-            return self._measure(config.final_games, left, "the last measurement")
+            strength = self._measure(config.final_games, left, "the last measurement")
         except Interrupted:
             return None
+        if strength is not None:
+            self.monitor.curves(strength_metrics(strength), strength.iteration)
+        return strength
 
     def publish(self) -> None:
         """Write the checkpoints that belong to the iteration on disk; they follow from it and can be made again."""
@@ -87,13 +90,20 @@ class Loop:
             training.save(self.folder.checkpoint(iteration), name)
             self.folder.prune_checkpoints(self.config.run.keep_checkpoints)
 
+    def _kept_seconds(self, done: float) -> float:
+        """Return the seconds at the end that are kept for the last measurement, when a start begins after `done`."""
+        config, minutes = self.config.measure, self.config.run.minutes
+        if not config.final_games or minutes is None:
+            return 0.0
+        return min(60 * config.final_minutes, FINAL_SHARE * max(0.0, 60 * minutes - done))
+
     def _over(self) -> bool:
         limit = self.config.run
         if limit.iterations is not None and self.last.iteration >= limit.iterations:
             return True
         # The iteration that comes nearest to the end is the last one.
         spent = self.seconds() + self._iteration_seconds / 2
-        return limit.minutes is not None and spent > 60 * limit.minutes - kept_seconds(self.config)
+        return limit.minutes is not None and spent > 60 * limit.minutes - self._kept
 
     def _turn(self, pool: ThreadPoolExecutor) -> None:
         training, progress, monitor = self.training, self.training.progress, self.monitor
@@ -154,7 +164,7 @@ class Loop:
         if training.progress.seconds < training.measured_at + 60 * config.minutes:
             return None
         limit = self.config.run.minutes
-        if limit and training.progress.seconds + self._measurement_seconds > 60 * limit - kept_seconds(self.config):
+        if limit and training.progress.seconds + self._measurement_seconds > 60 * limit - self._kept:
             return None  # the last measurement is near
         began = time.monotonic()
         strength = self._measure(config.games, math.inf, "measuring")
@@ -206,10 +216,3 @@ class Loop:
             measurement=f"in {max(0, wait) / 60:.1f} min" if config.minutes else "at the end",
             best=f"iteration {best.iteration}: {best}" if best else "not measured yet",
         )
-
-
-def kept_seconds(config: RunConfig) -> float:
-    """Return the seconds at the end of the run that are kept for the last measurement."""
-    if not config.measure.final_games or config.run.minutes is None:
-        return 0.0
-    return 60 * min(config.measure.final_minutes, FINAL_SHARE * config.run.minutes)

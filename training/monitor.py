@@ -110,12 +110,15 @@ class Monitor:
             OSError: the curves cannot be written.
         """
         self._row = row
-        if self._writer is not None:
-            for name, value in row.items():
-                if "/" in name:
-                    self._writer.add_scalar(name, value, int(row["step"]))
+        self.curves({name: value for name, value in row.items() if "/" in name}, int(row["step"]))
         if not self.console.is_terminal:
             self.say(_line(row))
+
+    def curves(self, metrics: Row, iteration: int) -> None:
+        """Add a point to the curves of `metrics`."""
+        if self._writer is not None:
+            for name, value in metrics.items():
+                self._writer.add_scalar(name, value, iteration)
 
     def picture(self, rules: Rules, layout: str, moves: np.ndarray, iteration: int) -> None:
         """Record a picture of a finished game.
