@@ -112,7 +112,8 @@ class Search:
             seeds: one for each game, for the noise; 0, 1, ... by default.
 
         Raises:
-            ValueError: a game is over or of another kind, or there is nothing to spend.
+            ValueError: a game is over or of another kind, there is nothing to spend, or seeds are missing.
+            FloatingPointError: the evaluator answered with something that is no finite number.
         """
         for number, game in enumerate(games):
             if game.rules != self.rules:
@@ -124,6 +125,8 @@ class Search:
         if seconds is not None and not seconds > 0:
             raise ValueError(f"seconds is {seconds}: more than 0 is needed")
         seeds = range(len(games)) if seeds is None else seeds
+        if len(seeds) != len(games):
+            raise ValueError(f"{len(seeds)} seeds for {len(games)} games: one for each is needed")
         results: list[SearchResult] = []
         for begin in range(0, len(games), LARGEST_BATCH):
             part = games[begin : begin + LARGEST_BATCH]
@@ -198,6 +201,7 @@ class Search:
             self.evaluator(*part)
             batch.logits[asked] = part.logits
             batch.values[asked] = part.values
+        trees.require_numbers(batch)
 
     def _result(self, tree: Tree, slot: int, game: Game) -> SearchResult:
         count = int(tree.edge_count[slot, ROOT])
@@ -231,9 +235,9 @@ class Search:
         while True:
             ahead.play_action(int(tree.action[slot, edge]))
             node = int(tree.child[slot, edge])
-            if node < 0 or tree.edge_count[slot, node] == 0 or ahead.outcome is not None:
+            if node < 0 or tree.tried[slot, node] == 0 or ahead.outcome is not None:
                 break
-            edges = np.arange(tree.first[slot, node], tree.first[slot, node] + tree.edge_count[slot, node])
+            edges = np.arange(tree.first[slot, node], tree.first[slot, node] + tree.tried[slot, node])
             proofs, plies = tree.edge_proof[slot, edges], tree.edge_plies[slot, edges].astype(np.int64)
             # A quick win before everything, lost moves after everything (the slowest first), else by visits.
             rank = tree.edge_visits[slot, edges].astype(np.int64)

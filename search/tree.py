@@ -11,6 +11,10 @@ and 4, appendix D). Below the root the deterministic rule of the same paper (sec
 backed up as in MCTS-solver (Winands et al., "Monte-Carlo tree search solver", CG 2008). The tree has no transpositions,
 since repetition makes a proof hold only for the path it was found on.
 
+The moves of an inner node are ordered as they are tried. Of moves that have not been tried only the one with the
+largest prior can be next, since all are credited with the same value; so it stands at their head, what has been tried
+stands before it, and a visit looks at no more than that. The root's moves stay in the order of their action numbers.
+
 Letters in shapes: G slots, N nodes a slot, E edges a slot, M = 4S legal moves at most, B simulations at most.
 Values are from the view of the side to play in a node, an edge's from the view of the side that plays it.
 """
@@ -49,12 +53,14 @@ class Tree(NamedTuple):
     Attributes:
         parent, edge: int32 (G, N), the node above and the edge from there; -1 at the root.
         first, edge_count: int32 (G, N), the node's edges are first to first + edge_count - 1.
+        tried: int32 (G, N), how many of these are in use: all at the root, else those that have been tried. Of the
+            others only `action` and `prior` hold anything, and the first of them has the largest prior.
         visits: int32 (G, N), simulations that came through the node, its own evaluation included.
         total: float64 (G, N), sum of the values backed up to the node.
         raw: float32 (G, N), the evaluator's value.
         proof: int8 (G, N), UNKNOWN, WIN, LOSS or DRAW of the side to play.
         plies: int16 (G, N), plies to the end of the game by the proof that is known; an upper bound for a win.
-        action: int16 (G, E), action number.
+        action: int16 (G, E), action number. All arrays (G, E) hold a node's moves in the order of the node.
         prior: float32 (G, E), the evaluator's policy over the node's legal moves.
         edge_visits: int32 (G, E).
         edge_value: float32 (G, E), mean value below the edge, or the exact one; of no meaning before the first visit.
@@ -70,13 +76,14 @@ class Tree(NamedTuple):
         root: Position with a leading axis G.
         history: uint64 (G, H), keys of the root's past since its last capture, then of the path that is being walked.
         scratch: Position, where paths are walked.
-        moves: int16 (M,), undo: int16 (8,), buffers.
+        undo: int16 (8,), weight: float64 (M,), buffers.
     """
 
     parent: np.ndarray
     edge: np.ndarray
     first: np.ndarray
     edge_count: np.ndarray
+    tried: np.ndarray
     visits: np.ndarray
     total: np.ndarray
     raw: np.ndarray
@@ -101,8 +108,8 @@ class Tree(NamedTuple):
     root: Position
     history: np.ndarray
     scratch: Position
-    moves: np.ndarray
     undo: np.ndarray
+    weight: np.ndarray
 
 
 class Batch(NamedTuple):
@@ -153,6 +160,7 @@ def new_tree(size: int, slots: int, simulations: int, history: int) -> Tree:
         edge=per_node(np.int32),
         first=per_node(np.int32),
         edge_count=per_node(np.int32),
+        tried=per_node(np.int32),
         visits=per_node(np.int32),
         total=per_node(np.float64),
         raw=per_node(np.float32),
@@ -177,8 +185,8 @@ def new_tree(size: int, slots: int, simulations: int, history: int) -> Tree:
         root=position(slots),
         history=np.zeros((slots, history + nodes + 1), np.uint64),
         scratch=position(),
-        moves=np.zeros(most_moves, np.int16),
         undo=np.zeros(8, np.int16),
+        weight=np.zeros(most_moves, np.float64),
     )
 
 
@@ -192,6 +200,21 @@ def new_batch(size: int, slots: int) -> Batch:
         logits=np.zeros((slots, 4 * cells), np.float32),
         values=np.zeros(slots, np.float32),
     )
+
+
+def require_numbers(batch: Batch) -> None:
+    """Check the evaluator's answers.
+
+    Raises:
+        FloatingPointError: one is no finite number, as from a network whose training has diverged.
+    """
+    row = first_bad_answer(batch)
+    if row >= 0:
+        logits = batch.logits[row, : batch.counts[row]]
+        raise FloatingPointError(
+            f"the evaluator answered row {row} of {len(batch.counts)} with value {batch.values[row]} and logits from "
+            f"{logits.min()} to {logits.max()}: finite numbers are needed; has the network diverged?"
+        )
 
 
 @kernel
@@ -253,6 +276,7 @@ def _add_node(tree: Tree, slot: int, parent: int, edge: int) -> int:
     tree.edge[slot, node] = edge
     tree.first[slot, node] = tree.edges[slot]
     tree.edge_count[slot, node] = 0
+    tree.tried[slot, node] = 0
     tree.visits[slot, node] = 0
     tree.total[slot, node] = 0.0
     tree.raw[slot, node] = 0.0
@@ -262,21 +286,20 @@ def _add_node(tree: Tree, slot: int, parent: int, edge: int) -> int:
 
 
 @kernel
+def _use_edge(tree: Tree, slot: int, edge: int) -> None:
+    tree.edge_visits[slot, edge] = 0
+    tree.edge_value[slot, edge] = 0.0
+    tree.edge_proof[slot, edge] = UNKNOWN
+    tree.edge_plies[slot, edge] = 0
+    tree.child[slot, edge] = NOBODY
+
+
+@kernel
 def _ask(t: Tables, tree: Tree, batch: Batch, slot: int, node: int, pos: Position, balance: int) -> None:
-    """Give `node` an edge for every legal move and lay its position out for the evaluator."""
+    """Reserve an edge of `node` for every legal move and lay its position out for the evaluator."""
     actions = batch.actions[slot]
     count = write_moves(t, pos, actions)
-    first = tree.edges[slot]
-    for index in range(count):
-        edge = first + index
-        tree.action[slot, edge] = actions[index]
-        tree.prior[slot, edge] = 0.0
-        tree.edge_visits[slot, edge] = 0
-        tree.edge_value[slot, edge] = 0.0
-        tree.edge_proof[slot, edge] = UNKNOWN
-        tree.edge_plies[slot, edge] = 0
-        tree.child[slot, edge] = NOBODY
-    tree.edges[slot] = first + count
+    tree.edges[slot] += count
     tree.edge_count[slot, node] = count
     write_input(t, pos, tree.history[slot], balance, actions, count, batch.inputs[slot])
     batch.counts[slot] = count
@@ -314,6 +337,11 @@ def start(
     _add_node(tree, slot, NOBODY, NOBODY)
     _ask(t, tree, batch, slot, ROOT, root, balance)
     count = tree.edge_count[slot, ROOT]
+    tree.tried[slot, ROOT] = count
+    for edge in range(count):
+        tree.action[slot, edge] = batch.actions[slot, edge]
+        tree.prior[slot, edge] = 0.0
+        _use_edge(tree, slot, edge)
     plan(tree.schedule[slot], min(settings.considered, count), tree.budget[slot])
     for index in range(count):
         noise = 0.0
@@ -337,8 +365,8 @@ def _prove(tree: Tree, slot: int, node: int) -> None:
     """Enter what the edges of `node` prove about it: a win by the quickest, else the best of all when all are known."""
     first = tree.first[slot, node]
     shortest, longest, draw_plies = 32767, -1, -1
-    unknown = False
-    for edge in range(first, first + tree.edge_count[slot, node]):
+    unknown = tree.tried[slot, node] < tree.edge_count[slot, node]
+    for edge in range(first, first + tree.tried[slot, node]):
         proof, plies = tree.edge_proof[slot, edge], tree.edge_plies[slot, edge]
         if proof == WIN:
             shortest = min(shortest, plies)
@@ -388,6 +416,31 @@ def _back_up(settings: Settings, tree: Tree, slot: int, node: int, value: float)
 
 
 @kernel
+def first_bad_answer(batch: Batch) -> int:
+    """Return the first row in which the evaluator answered with something that is no finite number, or -1."""
+    for slot in range(batch.counts.shape[0]):
+        sound = np.isfinite(batch.values[slot])
+        for index in range(batch.counts[slot]):
+            sound &= np.isfinite(batch.logits[slot, index])
+        if batch.counts[slot] > 0 and not sound:
+            return slot
+    return -1
+
+
+@kernel
+def _bring_next(tree: Tree, slot: int, node: int) -> None:
+    """Bring the move with the largest prior to the head of those that have not been tried."""
+    head = tree.first[slot, node] + tree.tried[slot, node]
+    best, largest = head, np.float32(-1.0)
+    for edge in range(head, tree.first[slot, node] + tree.edge_count[slot, node]):
+        if tree.prior[slot, edge] > largest:
+            best, largest = edge, tree.prior[slot, edge]
+    if best > head:
+        tree.action[slot, best], tree.action[slot, head] = tree.action[slot, head], tree.action[slot, best]
+        tree.prior[slot, best], tree.prior[slot, head] = tree.prior[slot, head], tree.prior[slot, best]
+
+
+@kernel
 def receive(settings: Settings, tree: Tree, batch: Batch, slot: int) -> None:
     """Take the evaluator's answer for the slot's pending node and back it up."""
     node = tree.pending[slot]
@@ -406,8 +459,13 @@ def receive(settings: Settings, tree: Tree, batch: Batch, slot: int) -> None:
         total += weight
     for index in range(count):
         tree.prior[slot, first + index] /= total
-        if node == ROOT:
+    if node == ROOT:
+        for index in range(count):
             tree.logit[slot, index] = batch.logits[slot, index] - highest
+    else:
+        for index in range(count):
+            tree.action[slot, first + index] = batch.actions[slot, index]
+        _bring_next(tree, slot, node)
     value = min(1.0, max(-1.0, float(batch.values[slot])))
     tree.raw[slot, node] = value
     _back_up(settings, tree, slot, node, value)
@@ -426,8 +484,8 @@ def completed_values(settings: Settings, tree: Tree, slot: int, node: int) -> tu
     first = tree.first[slot, node]
     visits, most, prior, weighted = 0, 0, 0.0, 0.0
     lowest, highest = np.inf, -np.inf
-    unvisited = False
-    for edge in range(first, first + tree.edge_count[slot, node]):
+    unvisited = tree.tried[slot, node] < tree.edge_count[slot, node]
+    for edge in range(first, first + tree.tried[slot, node]):
         proof = tree.edge_proof[slot, edge]
         if proof == LOSS:
             continue
@@ -460,32 +518,40 @@ def _edge_bonus(tree: Tree, slot: int, edge: int, mixed: float, lowest: float, f
 
 @kernel
 def _choose_inside(settings: Settings, tree: Tree, slot: int, node: int) -> int:
-    """Return the edge of an inner node whose visits lag most behind the improved policy, or -1 if all are lost."""
-    first, last = tree.first[slot, node], tree.first[slot, node] + tree.edge_count[slot, node]
+    """Return the edge of an inner node whose visits lag most behind the improved policy, or -1 if all are lost.
+
+    A move that has not been tried is made ready for it.
+    """
+    first, head = tree.first[slot, node], tree.first[slot, node] + tree.tried[slot, node]
+    last = first + tree.edge_count[slot, node]
     mixed, lowest, factor, peak = completed_values(settings, tree, slot, node)
-    unvisited = np.exp((mixed - lowest) * factor - peak)
-    total = 0.0
-    for edge in range(first, last):
-        if tree.edge_proof[slot, edge] == LOSS:
-            continue
-        if tree.edge_visits[slot, edge] == 0:
-            total += tree.prior[slot, edge] * unvisited
-        else:
-            bonus = (tree.edge_value[slot, edge] - lowest) * factor
-            total += tree.prior[slot, edge] * np.exp(bonus - peak)
+    untried = np.exp((mixed - lowest) * factor - peak)
+    total, rest = 0.0, 1.0
+    for edge in range(first, head):
+        prior = float(tree.prior[slot, edge])
+        rest -= prior
+        weight = 0.0
+        if tree.edge_proof[slot, edge] != LOSS:
+            weight = prior * np.exp((tree.edge_value[slot, edge] - lowest) * factor - peak)
+        tree.weight[edge - first] = weight
+        total += weight
     best, best_score = -1, -np.inf
+    if head < last:
+        # Rounding may leave less than there is.
+        rest = max(rest, float(tree.prior[slot, head]))
+        total += rest * untried
+        best, best_score = head, tree.prior[slot, head] * untried / max(total, TINY)
     visits = max(1, tree.visits[slot, node])
-    for edge in range(first, last):
+    for edge in range(first, head):
         if tree.edge_proof[slot, edge] == LOSS:
             continue
-        edge_visits = tree.edge_visits[slot, edge]
-        weight = unvisited
-        if edge_visits > 0:
-            bonus = (tree.edge_value[slot, edge] - lowest) * factor
-            weight = np.exp(bonus - peak)
-        score = tree.prior[slot, edge] * weight / max(total, TINY) - edge_visits / visits
+        score = tree.weight[edge - first] / max(total, TINY) - tree.edge_visits[slot, edge] / visits
         if score > best_score:
             best, best_score = edge, score
+    if best == head:
+        _use_edge(tree, slot, head)
+        tree.tried[slot, node] += 1
+        _bring_next(tree, slot, node)
     return best
 
 
@@ -551,15 +617,13 @@ def descend(t: Tables, settings: Settings, tree: Tree, batch: Batch, slot: int, 
 
 @kernel
 def finished(tree: Tree, slot: int) -> bool:
-    """Return whether the search is over: the budget spent, the root proven, or one move left that is not lost."""
+    """Return whether the slot's search is over: the budget spent, or the root proven.
+
+    A single move that is not lost is searched on, since it may be lost as well.
+    """
     if tree.pending[slot] >= 0:
         return False
-    if tree.proof[slot, ROOT] != UNKNOWN or tree.simulations[slot] >= tree.budget[slot]:
-        return True
-    alive = 0
-    for edge in range(tree.edge_count[slot, ROOT]):
-        alive += tree.edge_proof[slot, edge] != LOSS
-    return alive <= 1
+    return tree.proof[slot, ROOT] != UNKNOWN or tree.simulations[slot] >= tree.budget[slot]
 
 
 @kernel

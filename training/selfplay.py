@@ -23,7 +23,7 @@ from env.rules import SIDES, Rules
 from env.tables import tables
 from search.config import SearchConfig
 from search.mcts import Evaluate
-from search.tree import new_batch, new_tree
+from search.tree import new_batch, new_tree, require_numbers
 from training.config import SelfPlayConfig
 from training.play_kernels import (
     RUNNING,
@@ -166,6 +166,7 @@ class _Group:
             before, now = now, time.perf_counter()
             search_seconds += now - before
             self.evaluator(*self.batch)
+            require_numbers(self.batch)
             before, now = now, time.perf_counter()
             inference_seconds += now - before
             if advance_games(*kernel_arguments):
