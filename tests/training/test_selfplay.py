@@ -1,0 +1,249 @@
+"""Self-play: games keep the rules, targets follow from them, and neither threads nor stops change anything."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from env import RULES, Game
+from env.board import REASONS, TO_PLAY
+from env.encoding import position_input
+from env.tables import tables
+from search.config import SearchConfig
+from training.config import SelfPlayConfig
+from training.play_kernels import searches_for
+from training.selfplay import SelfPlay
+from training.shard import Shard
+
+GAMES = tuple(RULES)
+DISCOUNT = 0.98
+SIGNS = {"attackers": 1, "defenders": -1, None: 0}
+
+
+class Guess:
+    """An evaluator that is quick and not quite blind: the answers follow from the input row; it counts who asks."""
+
+    def __init__(self, certainty: float = 0.5) -> None:
+        self.certainty = certainty
+        self.asked = {}  # (to_play, balance) -> positions
+
+    def __call__(
+        self, inputs: np.ndarray, actions: np.ndarray, counts: np.ndarray, logits: np.ndarray, values: np.ndarray
+    ) -> None:
+        cells = inputs.shape[1] - 3
+        row = inputs[:, :cells].astype(np.int64) @ (np.arange(cells) * 7919 % 1009) + 131 * inputs[:, cells].astype(
+            np.int64
+        )
+        values[:] = self.certainty * np.sin(row)
+        logits[:] = 2 * np.sin(row[:, None] + actions * 0.37)
+        for side, balance in zip(inputs[:, cells].tolist(), inputs[:, cells + 2].tolist()):
+            self.asked[side, balance] = self.asked.get((side, balance), 0) + 1
+
+
+def make(name: str, seed: int = 0, certainty: float = 0.5, **settings: object) -> tuple[SelfPlay, list[Guess]]:
+    chosen = {
+        "groups": 2,
+        "games_per_group": 12,
+        "simulations": 12,
+        "fast_simulations": 4,
+        "full_share": 0.5,
+        "max_plies": 60,
+    }
+    config = SelfPlayConfig(**(chosen | settings))  # type: ignore[arg-type]
+    evaluators = [Guess(certainty) for _ in range(config.groups)]
+    return SelfPlay(RULES[name], config, SearchConfig(discount=DISCOUNT), evaluators, seed), evaluators
+
+
+def run(play: SelfPlay, steps: int, balance: int = 0, threads: int = 1) -> Shard:
+    with ThreadPoolExecutor(threads) as pool:
+        return play.run(steps, balance, pool)
+
+
+def equal(one: Shard, other: Shard) -> bool:
+    theirs = other.arrays()
+    return all(array.tobytes() == theirs[name].tobytes() for name, array in one.arrays().items())
+
+
+@pytest.fixture(scope="module", params=GAMES)
+def shard(request: pytest.FixtureRequest) -> tuple[str, Shard]:
+    """Some dozen games, played with a balance."""
+    play, _ = make(request.param, layouts=dict.fromkeys(RULES[request.param].layouts, 1.0))
+    return request.param, run(play, 600, balance=4)
+
+
+def replay(name: str, shard: Shard, game: int) -> list[Game]:
+    """The positions of a game, from its start to its end."""
+    states = [Game(name, list(RULES[name].layouts)[shard.layout[game]])]
+    for action in shard.game_moves(game):
+        assert states[-1].outcome is None, "moves after the end"
+        after = states[-1].copy()
+        after.play_action(int(action))  # raises where it is illegal
+        states.append(after)
+    return states
+
+
+def test_games_end_as_they_are_said_to(shard: tuple[str, Shard]) -> None:
+    name, games = shard
+    assert games.games >= 20
+    for game in range(games.games):
+        last = replay(name, games, game)[-1]
+        assert last.ply == games.length[game]
+        if games.reason[game] == 0:
+            assert last.outcome is None and last.ply == 60 and games.winner[game] == 0
+        else:
+            assert last.outcome is not None
+            assert REASONS[games.reason[game]] == last.outcome.reason
+            assert games.winner[game] == SIGNS[last.outcome.winner]
+    assert (games.reason > 0).any() and (games.reason == 0).any()
+    assert len({tuple(games.game_moves(game)) for game in range(games.games)}) == games.games
+
+
+def test_positions_are_those_of_the_games(shard: tuple[str, Shard]) -> None:
+    name, games = shard
+    assert games.positions > 100
+    row = 0
+    for game in range(games.games):
+        states = replay(name, games, game)
+        balances = set()
+        while row < games.positions and games.game[row] == game:
+            state = states[games.ply[row]]
+            expected, actions = position_input(
+                tables(RULES[name]), state.arrays, state.history, int(games.balance[game])
+            )
+            assert games.inputs[row].tolist() == expected.tolist()
+            legal = slice(games.policy_offsets[row], games.policy_offsets[row + 1])
+            assert games.policy_actions[legal].tolist() == actions.tolist()
+            policy = games.policy_probs[legal]
+            assert (policy >= 0).all() and policy.sum() == pytest.approx(1, abs=1e-5)
+            balances.add(games.inputs[row, -1])
+            row += 1
+        assert balances <= {0, 4}
+    assert row == games.positions
+    assert set(games.policy_weight.tolist()) <= {0.0, 1.0}
+
+
+def test_targets_follow_from_the_end(shard: tuple[str, Shard]) -> None:
+    _, games = shard
+    to_play = games.inputs[:, -3]
+    own = np.where(to_play == 0, 1, -1)
+    result = games.winner[games.game] * own
+    ended = games.reason[games.game] > 0
+    ahead = games.length[games.game] - games.ply
+    np.testing.assert_allclose(games.value[ended], (result * DISCOUNT**ahead)[ended], rtol=1e-6)
+    outlook = np.stack([result == 1, result == 0, result == -1], axis=1)
+    np.testing.assert_array_equal(games.outlook[ended], outlook[ended])
+    np.testing.assert_allclose(games.outlook.sum(axis=1), 1, atol=1e-6)
+
+
+def test_a_truncated_game_takes_the_last_search_for_its_result(shard: tuple[str, Shard]) -> None:
+    _, games = shard
+    cut = np.flatnonzero(games.reason == 0)
+    for game in cut:
+        rows = np.flatnonzero(games.game == game)
+        if not len(rows):
+            continue
+        own = np.where(games.inputs[rows, -3] == 0, 1, -1)
+        # All positions agree on one value at the position before the last move.
+        at_end = games.value[rows] * own / DISCOUNT ** (games.length[game] - 1 - games.ply[rows])
+        np.testing.assert_allclose(at_end, at_end[0], atol=1e-5)
+        assert abs(at_end[0]) <= 1
+        np.testing.assert_allclose(games.outlook[rows, 0] - games.outlook[rows, 2], at_end[0] * own, atol=1e-5)
+    values = [games.value[games.game == game] for game in cut]
+    assert any(np.abs(value).max(initial=0) > 0.01 for value in values), "a cut is no draw"
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_threads_change_nothing(name: str) -> None:
+    one, other = make(name)[0], make(name)[0]
+    for balance in (0, 3):
+        assert equal(run(one, 120, balance, threads=1), run(other, 120, balance, threads=2))
+    assert not equal(run(make(name, seed=1)[0], 240), run(make(name)[0], 240))
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_resumed_run_goes_on_as_if_nothing_had_happened(name: str) -> None:
+    straight = make(name)[0]
+    fresh = make(name)[0]
+    fresh.restore(straight.state())
+    assert equal(run(straight, 40), run(fresh, 40))
+    for balance in (5, -2):
+        resumed = make(name)[0]
+        resumed.restore({key: array.copy() for key, array in straight.state().items()})
+        first, second = run(straight, 150, balance), run(resumed, 150, balance)
+        assert equal(first, second)
+        assert first.counters["simulations"] == second.counters["simulations"]
+    assert first.games
+
+
+def test_a_state_of_other_settings_is_refused() -> None:
+    state = make("brandubh")[0].state()
+    with pytest.raises(ValueError, match="12 a group"):
+        make("brandubh", games_per_group=10)[0].restore(state)
+    with pytest.raises(ValueError, match="group 2"):
+        make("brandubh", groups=3)[0].restore(state)
+    with pytest.raises(ValueError, match="1 evaluators for 2 groups"):
+        SelfPlay(RULES["brandubh"], SelfPlayConfig(groups=2), SearchConfig(), [Guess()], 0)  # type: ignore[call-arg]
+
+
+def test_the_balance_gives_one_side_more_simulations() -> None:
+    assert [searches_for(64, 8, side) for side in (0, 1)] == [128, 32]  # two octaves: four times as many
+    assert [searches_for(64, -8, side) for side in (0, 1)] == [32, 128]
+    assert [searches_for(64, 0, side) for side in (0, 1)] == [64, 64]
+    play, _ = make("brandubh", simulations=32, full_share=1.0, policy_opening_share=0.0, even_share=0.0)
+    met = set()
+    for _ in range(4):
+        games = run(play, 75, balance=8)  # more than the longest search, since each run begins them anew
+        assert set(games.balance.tolist()) <= {8}
+        for group in play._groups:
+            met |= set(zip(group.tree.root.info[:, TO_PLAY].tolist(), group.tree.budget.tolist()))
+    assert met == {(0, 64), (1, 16)}
+
+
+def test_some_games_are_even_whatever_the_balance() -> None:
+    games = run(make("brandubh", even_share=0.5, simulations=4, fast_simulations=2, max_plies=20)[0], 400, balance=-6)
+    assert set(games.balance.tolist()) == {0, -6}
+    assert 0.3 < (games.balance == 0).mean() < 0.7
+
+
+def test_layouts_come_as_they_are_weighted() -> None:
+    settings = {"simulations": 2, "fast_simulations": 2, "max_plies": 6, "layouts": {"serif": 1.0, "bell": 3.0}}
+    games = run(make("tawlbwrdd", **settings)[0], 150)
+    assert 0.6 < (games.layout == 1).mean() < 0.9
+    assert (run(make("tawlbwrdd", **(settings | {"layouts": None}))[0], 60).layout == 0).all()
+
+
+def test_openings_are_drawn_from_the_policy() -> None:
+    """Without openings and noise all games are one; with openings they part."""
+    settings = {"groups": 1, "simulations": 2, "fast_simulations": 2, "max_plies": 8}
+    search = SearchConfig(gumbel_scale=0.0)  # type: ignore[call-arg]
+    for share, alike in ((0.0, True), (1.0, False)):
+        config = SelfPlayConfig(games_per_group=16, policy_opening_share=share, **settings)  # type: ignore[arg-type]
+        games = run(SelfPlay(RULES["brandubh"], config, search, [Guess()], 0), 60)
+        distinct = {tuple(games.game_moves(game)[:4]) for game in range(games.games)}
+        assert games.games > 16 and (len(distinct) == 1) == alike
+    # No position of an opening is a searched one.
+    config = SelfPlayConfig(
+        games_per_group=16, policy_opening_share=1.0, policy_opening_plies=50.0, full_share=1.0, **settings
+    )  # type: ignore[arg-type]
+    games = run(SelfPlay(RULES["brandubh"], config, search, [Guess()], 0), 60)
+    assert games.games > 16 and (games.ply >= 1).all()
+    assert np.median(games.ply) >= 4
+
+
+def test_a_run_counts_what_it_did_and_keeps_its_memory() -> None:
+    play, evaluators = make("brandubh")
+    shapes = [[array.shape for array in group.slots] for group in play._groups]
+    shard = run(play, 200)
+    assert shard.counters["evaluations"] == 2 * 12 * 200 == sum(sum(one.asked.values()) for one in evaluators)
+    assert shard.counters["simulations"] > 0
+    assert shard.counters["search_seconds"] > 0 and shard.counters["inference_seconds"] > 0
+    run(play, 200, balance=8)
+    assert [[array.shape for array in group.slots] for group in play._groups] == shapes
+
+
+def test_a_diverged_network_ends_the_run() -> None:
+    play, _ = make("brandubh", certainty=np.nan)
+    with pytest.raises(FloatingPointError, match="diverged"):
+        run(play, 2)
