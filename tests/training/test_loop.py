@@ -12,7 +12,7 @@ import torch
 
 from models import load
 from training.command import main
-from training.config_file import CONFIGS
+from training.config_file import CONFIGS, read_config
 from training.learner import Learner, LearnerError
 from training.run_folder import RunFolder
 
@@ -249,6 +249,22 @@ def test_a_wrong_command_line_stops_at_once(
     assert main([*TINY, "--out", str(run), *options]) == 1
     assert sentence in capsys.readouterr().err
     assert not run.exists()
+
+
+def test_a_finished_run_goes_on_for_more_minutes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    assert main([*TINY, "--out", str(run), "--run.iterations", "1"]) == 0
+    assert main(["--resume", str(run), "--minutes", "0.01"]) == 0
+    config = read_config(run / "config.yaml").run
+    assert config.iterations is None
+    assert config.minutes == pytest.approx(rows(run)[0]["seconds"] / 60 + 0.01)
+    assert last(run) == len(rows(run)) == json.loads((run / "result.json").read_text())["iteration"]
+    capsys.readouterr()
+    assert main(["--resume", str(run)]) == 0
+    assert "is finished" in capsys.readouterr().out
+    for wrong in ("0", "-1", "soon", "inf"):
+        assert main(["--resume", str(run), "--minutes", wrong]) == 1
+        assert f"--minutes is '{wrong}'; allowed: a number above 0" in capsys.readouterr().err
 
 
 def test_help_lists_every_option(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,75 @@
+"""Measuring a network in a run, and which network counts as the best."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from arena import PlayerError
+from env.rules import RULES
+from models import Header, NetworkConfig, PolicyValueNet, save
+from training.config import MeasureConfig
+from training.measure import Strength, check_opponent, measure
+
+RULE = RULES["brandubh"]
+CONFIG = MeasureConfig(opponent="random", simulations=2)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "tiny.safetensors"
+    shape = NetworkConfig(blocks=1, channels=4, input_channels=4, policy_channels=4, value_channels=4, value_hidden=4)
+    save(path, PolicyValueNet(7, shape), Header(game="brandubh", size=7, network=shape, discount=0.98))
+    return path
+
+
+def test_both_sides_are_played_and_the_same_match_comes_out_again(checkpoint: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    first = measure(checkpoint, RULE, CONFIG, 3, "cpu", 1, games=3, progress=lambda *now: seen.append(now))
+    again = measure(checkpoint, RULE, CONFIG, 3, "cpu", 2, games=3)
+    assert first is not None
+    assert again is not None
+    strength, match = first
+    assert strength == again[0]
+    assert (strength.iteration, strength.games) == (3, 6)
+    assert strength.overall == pytest.approx(match.score["overall"])
+    assert [game.side for game in match.played].count("attackers") == 3
+    assert seen[-1] == (6, 6)
+
+
+def test_rounds_that_fit_into_the_time_are_added_up(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.measure.ROUND_GAMES", 4)
+    found = measure(checkpoint, RULE, CONFIG, 0, "cpu", 1, games=4, seconds=600)
+    assert found is not None
+    strength, match = found
+    assert strength.games == match.games == match.planned == 8
+    assert [game.number for game in match.played] == list(range(8))
+    assert measure(checkpoint, RULE, CONFIG, 0, "cpu", 1, games=4, seconds=0) is None
+
+
+def test_what_is_raised_between_moves_ends_the_match(checkpoint: Path) -> None:
+    def check() -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        measure(checkpoint, RULE, CONFIG, 0, "cpu", 1, games=1, check=check)
+
+
+def test_a_later_network_is_the_best_unless_it_is_clearly_weaker() -> None:
+    best = Strength(10, 0.5, 0.9, 100)
+    assert Strength(11, 0.5, 0.85, 100).displaces(best)
+    assert Strength(11, 0.5, 0.9, 100).displaces(best)
+    assert not Strength(11, 0.3, 0.8, 100).displaces(best)
+    assert Strength(11, 0.3, 0.8, 4).displaces(best)  # four games say little
+    assert Strength(1, 0, 0, 2).displaces(None)
+
+
+def test_the_error_is_that_of_a_mean_and_never_nothing() -> None:
+    assert Strength(0, 0.5, 0.5, 100).error() == pytest.approx(math.sqrt(0.25 / 100))
+    assert Strength(0, 1.0, 1.0, 100).error() > 0
+
+
+def test_an_opponent_that_is_none_is_told_beforehand() -> None:
+    with pytest.raises(PlayerError, match="alphabeta"):
+        check_opponent(MeasureConfig(opponent="alphabeta-v9"), RULE)
+    check_opponent(MeasureConfig(opponent="alphabeta-v9", minutes=0, final_games=0), RULE)
