@@ -496,7 +496,7 @@ class AlphaBeta:
         work.state[GENERATION] += 1
         if work.state[GENERATION] > GENERATIONS:
             work.state[GENERATION] = 1
-            self._table.fill(np.zeros((), self._table.dtype))
+            self._table.view(np.uint8).fill(0)
         work.nodes[0, HINT] = -1
 
     def _deepen(self, game: Game, most: int) -> AlphaBetaResult:

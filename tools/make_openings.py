@@ -3,8 +3,9 @@
     python tools/make_openings.py brandubh --depth 8 --count 128
     python tools/make_openings.py tawlbwrdd --layout bell --depth 4 --count 64
 
-A line of random moves is kept if `alphabeta-v1` finds its end even at every other depth up to the deepest, and if no
-line before led to the same position, turned or mirrored. The same arguments give the same file.
+A line of random moves is kept if `alphabeta-v1` finds its end even at the deepest depth and every second one below, if
+each side wins one of a few games of `alphabeta-v1` against itself from there, and if no line before led to the same
+position, turned or mirrored. The same arguments give the same file.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ sys.path.insert(0, str(ROOT))
 from env import RULES, Game, Rules  # noqa: E402
 from env.board import TO_PLAY  # noqa: E402
 from env.encoding import square_symmetries  # noqa: E402
-from env.rules import get_rules  # noqa: E402
-from search.alphabeta import AlphaBeta  # noqa: E402
+from env.rules import SIDES, get_rules  # noqa: E402
+from search.alphabeta import DECIDED, AlphaBeta  # noqa: E402
+
+LONGEST_TRIAL = 200  # plies after which nobody has won a trial
 
 
 def canonical(game: Game) -> bytes:
@@ -44,13 +47,33 @@ def random_line(rules: Rules, layout: str, plies: range, rng: np.random.Generato
     return game
 
 
-def alive(search: AlphaBeta, game: Game, depth: int, within: int) -> bool:
-    """Return whether the position is even at `depth` and at every second depth below it."""
+def even(search: AlphaBeta, game: Game, depth: int, within: int) -> bool:
+    """Return whether neither side is better by more than `within`, at `depth` and every second depth below it."""
     return all(abs(search.run(game, depth=d).score) <= within for d in range(2 - depth % 2, depth + 1, 2))
 
 
+def contested(search: AlphaBeta, start: Game, depth: int, games: int) -> bool:
+    """Return whether each side wins one of some games of the search against itself; a forced win counts as won."""
+    winners: set[str | None] = set()
+    for seed in range(games):
+        game = start.copy()
+        winner = None
+        while game.outcome is None and game.ply < LONGEST_TRIAL:
+            found = search.run(game, depth=depth, seed=seed)
+            if found.score >= DECIDED:
+                winner = game.to_play
+                break
+            game.play(found.move)
+        else:
+            winner = game.outcome.winner if game.outcome else None
+        winners.add(winner)
+        if winners >= set(SIDES):
+            return True
+    return False
+
+
 def make_openings(
-    rules: Rules, layout: str, count: int, depth: int, within: int, plies: range, seed: int
+    rules: Rules, layout: str, count: int, depth: int, within: int, trials: tuple[int, int], plies: range, seed: int
 ) -> tuple[list[str], int]:
     """Return `count` lines, shortest first, and how many random lines were looked at."""
     rng = np.random.default_rng(seed)
@@ -64,7 +87,12 @@ def make_openings(
         if game is None or canonical(game) in known:
             continue
         known.add(canonical(game))
-        if alive(search, game, depth, within):
+        # The dearest question comes last.
+        if (
+            even(search, game, max(1, depth - 2), within)
+            and contested(search, game, *trials)
+            and abs(search.run(game, depth=depth).score) <= within
+        ):
             lines.append(" ".join(str(move) for move in game.moves))
             print(f"\r{len(lines)} of {count} ({tried} tried)", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
@@ -83,6 +111,9 @@ def main() -> None:
     parser.add_argument(
         "--plies", type=int, nargs=2, default=(2, 5), metavar=("FROM", "TO"), help="length of the lines"
     )
+    parser.add_argument(
+        "--trials", type=int, nargs=2, default=(4, 6), metavar=("DEPTH", "GAMES"), help="games against itself"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--version", default="v1", help="version in the file's name")
     parser.add_argument("--out", type=Path, default=ROOT / "seeds" / "openings", help="folder")
@@ -98,7 +129,14 @@ def main() -> None:
 
     shortest, longest = options.plies
     lines, tried = make_openings(
-        rules, layout, options.count, options.depth, options.within, range(shortest, longest + 1), options.seed
+        rules,
+        layout,
+        options.count,
+        options.depth,
+        options.within,
+        (options.trials[0], options.trials[1]),
+        range(shortest, longest + 1),
+        options.seed,
     )
     body = "\n".join(lines) + "\n"
     header = {
@@ -107,7 +145,8 @@ def main() -> None:
         "layout": layout,
         "lines": f"{len(lines)} of {tried} random lines of {shortest} to {longest} plies, seed {options.seed}",
         "kept": f"alphabeta-v1 within {options.within} hundredths of an attacker at depth {options.depth} "
-        "and every second depth below; distinct under the eight symmetries",
+        f"and every second depth below; each side wins one of {options.trials[1]} games of depth {options.trials[0]} "
+        "against itself; distinct under the eight symmetries",
         "command": " ".join(["python", "tools/make_openings.py", *sys.argv[1:]]),
         "sha256": hashlib.sha256(body.encode()).hexdigest(),
     }

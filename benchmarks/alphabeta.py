@@ -1,0 +1,64 @@
+"""Nodes per second of `alphabeta-v1`, and what a depth costs.
+
+    python benchmarks/alphabeta.py [--positions 8] [--json F]
+
+The positions are openings of `seeds/openings`, each followed by a few moves of depth 2; one thread, processor time.
+"""
+
+from __future__ import annotations
+
+import time
+
+from machine import best_of, machine, parser, report
+
+from arena.openings import load_openings
+from env import RULES, Game
+from search.alphabeta import AlphaBeta
+
+DEPTHS = {"brandubh": (2, 4, 6), "tawlbwrdd": (2, 3, 4)}
+FURTHER_PLIES = 6
+
+
+def positions(search: AlphaBeta, count: int) -> list[Game]:
+    """Return positions that are going on, a few plies after the first `count` openings that last so long."""
+    found: list[Game] = []
+    for opening in load_openings(search.rules):
+        game = opening.game(search.rules)
+        for _ in range(FURTHER_PLIES):
+            if game.outcome is None:
+                game.play(search.run(game, depth=2, seed=opening.number).move)
+        if game.outcome is None:
+            found.append(game)
+        if len(found) == count:
+            break
+    return found
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--positions", type=int, default=8, help="positions a game")
+    arguments = options.parse_args()
+    rows = []
+    for name in RULES:
+        search = AlphaBeta(name)
+        games = positions(search, arguments.positions)
+        for depth in DEPTHS.get(name, (2, 3)):
+            seconds, nodes = best_of(
+                3,
+                lambda search=search, games=games, depth=depth: sum(search.run(g, depth=depth).nodes for g in games),
+                time.thread_time,
+            )
+            rows.append(
+                {
+                    "game": name,
+                    "depth": depth,
+                    "nodes/position": nodes // len(games),
+                    "ms/position": 1000 * seconds / len(games),
+                    "million nodes/s": nodes / seconds / 1e6,
+                }
+            )
+    report("alphabeta-v1 on one core", machine("numba"), rows, arguments.json)
+
+
+if __name__ == "__main__":
+    main()
