@@ -68,7 +68,7 @@ class Bench:
 
 def measure(rules: Rules, simulations: int, slots: int) -> dict[str, Any]:
     """Return how fast one core searches, by the time in which it ran."""
-    bench = Bench(rules, slots, SearchConfig(simulations=simulations))  # type: ignore[call-arg]
+    bench = Bench(rules, slots, SearchConfig(simulations=simulations))
     bench.search()
     seconds, (done, asked) = best_of(10, bench.search, time.thread_time)
     return {

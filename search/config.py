@@ -15,14 +15,24 @@ class SearchConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     simulations: int = Field(
-        128, ge=1, le=MOST_SIMULATIONS, description="simulations a move where nothing else is said"
+        default=128, ge=1, le=MOST_SIMULATIONS, description="simulations a move where nothing else is said"
     )
-    considered: int = Field(16, ge=1, le=256, description="moves that sequential halving starts from at the root")
-    visit_offset: float = Field(50.0, ge=0, le=1000, description="c_visit: how strongly values count before visits do")
-    value_scale: float = Field(0.1, gt=0, le=10, description="c_scale: weight of rescaled values against priors")
-    gumbel_scale: float = Field(1.0, ge=0, le=10, description="exploration noise at the root of self-play; 0 is none")
-    discount: float = Field(0.98, gt=0.5, le=1, description="worth of a win one ply later: quick wins, slow losses")
-    proofs: bool = Field(True, description="back up exact wins, losses and draws (MCTS-solver)")
+    considered: int = Field(
+        default=16, ge=1, le=256, description="moves that sequential halving starts from at the root"
+    )
+    visit_offset: float = Field(
+        default=50.0, ge=0, le=1000, description="c_visit: how strongly values count before visits do"
+    )
+    value_scale: float = Field(
+        default=0.1, gt=0, le=10, description="c_scale: weight of rescaled values against priors"
+    )
+    gumbel_scale: float = Field(
+        default=1.0, ge=0, le=10, description="exploration noise at the root of self-play; 0 is none"
+    )
+    discount: float = Field(
+        default=0.98, gt=0.5, le=1, description="worth of a win one ply later: quick wins, slow losses"
+    )
+    proofs: bool = Field(default=True, description="back up exact wins, losses and draws (MCTS-solver)")
 
     def settings(self) -> Settings:
         """Return what the kernels need of this."""

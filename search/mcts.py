@@ -88,7 +88,7 @@ class Search:
     def __init__(self, rules: Rules | str, evaluator: Evaluate, config: SearchConfig | None = None) -> None:
         self.rules = get_rules(rules)
         self.evaluator = evaluator
-        self.config = config or SearchConfig()  # type: ignore[call-arg]
+        self.config = config or SearchConfig()
         self._tables = tables(self.rules)
         self._settings = self.config.settings()
         self._tree: Tree | None = None

@@ -449,19 +449,18 @@ def receive(settings: Settings, tree: Tree, batch: Batch, slot: int) -> None:
     tree.pending[slot] = NOBODY
     batch.counts[slot] = 0
     first, count = tree.first[slot, node], tree.edge_count[slot, node]
-    highest = -np.inf
+    logits, prior = batch.logits[slot, :count], tree.prior[slot, first : first + count]
+    highest, total = np.float32(-np.inf), np.float32(0)
     for index in range(count):
-        highest = max(highest, batch.logits[slot, index])
-    total = 0.0
+        highest = max(highest, logits[index])
     for index in range(count):
-        weight = np.exp(batch.logits[slot, index] - highest)
-        tree.prior[slot, first + index] = weight
-        total += weight
+        prior[index] = np.exp(logits[index] - highest)
+        total += prior[index]
     for index in range(count):
-        tree.prior[slot, first + index] /= total
+        prior[index] /= total
     if node == ROOT:
         for index in range(count):
-            tree.logit[slot, index] = batch.logits[slot, index] - highest
+            tree.logit[slot, index] = logits[index] - highest
     else:
         for index in range(count):
             tree.action[slot, first + index] = batch.actions[slot, index]

@@ -12,6 +12,8 @@ mctx has actions the two differ once all of them have been visited and the mixed
 given, lies outside of theirs; a case where that happens at any time is refused, and wants another seed.
 """
 
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 import functools
@@ -240,11 +242,11 @@ def make(case: Case) -> dict[str, Any]:
     """Return one golden tree, ready for JSON."""
     root = reach(case)
     count = len(root.legal_actions())
-    size, met = 0, max(count, MOST_MOVES[case.game])
-    while size < met:
-        size = met
+    size = max(count, MOST_MOVES[case.game])
+    output, states = search(case, root, size)
+    while states.most_moves > size:
+        size = states.most_moves
         output, states = search(case, root, size)
-        met = states.most_moves
     tree, summary = output.search_tree, output.search_tree.summary()
     nodes = nodes_of(tree, states)
     visits = np.asarray(summary.visit_counts[0, :count])
