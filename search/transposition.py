@@ -26,7 +26,8 @@ together with the generation (state = generation * 4 + bound; generation 0 is an
 def new_table(megabytes: float) -> np.ndarray:
     """Return an empty table, ENTRY (a power of two,), of at most so many MiB and at least 1024 slots."""
     slots = max(1024, int(megabytes * (1 << 20)) // ENTRY.itemsize)
-    return np.zeros(1 << (slots.bit_length() - 1), ENTRY)
+    # A record array, whose entries have attributes in plain Python too (NUMBA_DISABLE_JIT=1).
+    return np.zeros(1 << (slots.bit_length() - 1), ENTRY).view(np.recarray)
 
 
 @kernel
@@ -34,8 +35,8 @@ def find(table: np.ndarray, key: int, generation: int) -> int:
     """Return the slot that holds `key` since the run `generation` began, or -1."""
     home = np.int64(key & np.uint64(table.shape[0] - 1))
     for slot in (home, home ^ 1):
-        if table[slot].key == key and table[slot].state >> 2 == generation:
-            return slot
+        if table[slot]["key"] == key and table[slot]["state"] >> 2 == generation:
+            return int(slot)
     return -1
 
 
@@ -46,16 +47,16 @@ def store(table: np.ndarray, key: int, generation: int, depth: int, bound: int, 
     if slot < 0:
         slot = np.int64(key & np.uint64(table.shape[0] - 1))
         other = slot ^ 1
-        if table[slot].state >> 2 == generation and (
-            table[other].state >> 2 != generation or table[other].depth <= table[slot].depth
+        if table[slot]["state"] >> 2 == generation and (
+            table[other]["state"] >> 2 != generation or table[other]["depth"] <= table[slot]["depth"]
         ):
             slot = other
     entry = table[slot]
-    entry.key = key
-    entry.score = score
-    entry.action = action
-    entry.depth = depth
-    entry.state = generation * 4 + bound
+    entry["key"] = key
+    entry["score"] = score
+    entry["action"] = action
+    entry["depth"] = depth
+    entry["state"] = generation * 4 + bound
 
 
 class Path(NamedTuple):
