@@ -26,8 +26,7 @@ together with the generation (state = generation * 4 + bound; generation 0 is an
 def new_table(megabytes: float) -> np.ndarray:
     """Return an empty table, ENTRY (a power of two,), of at most so many MiB and at least 1024 slots."""
     slots = max(1024, int(megabytes * (1 << 20)) // ENTRY.itemsize)
-    # A record array, whose entries have attributes in plain Python too (NUMBA_DISABLE_JIT=1).
-    return np.zeros(1 << (slots.bit_length() - 1), ENTRY).view(np.recarray)
+    return np.zeros(1 << (slots.bit_length() - 1), ENTRY)
 
 
 @kernel
