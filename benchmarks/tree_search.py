@@ -46,9 +46,9 @@ class Bench:
         self.tree = trees.new_tree(rules.size, slots, config.simulations, MOST_PLIES)
         self.batch = trees.new_batch(rules.size, slots)
         for slot, game in enumerate(positions(rules, slots)):
-            copy_position(game.arrays, trees.root_position(self.tree, slot))
+            copy_position(game.arrays, self.tree.root[slot])
             self.tree.history[slot, : game.ply + 1] = game.history[: game.ply + 1]
-            assert self.tree.root.info[slot, PLY] == game.ply
+            assert self.tree.root[slot].info[PLY] == game.ply
         rng = np.random.default_rng(0)
         self.batch.logits[:] = rng.normal(0, 1.5, self.batch.logits.shape)
         self.answers = rng.uniform(-0.5, 0.5, (16, slots)).astype(np.float32)

@@ -1,7 +1,7 @@
 """Kernels on one position: legal moves, playing a move, how a game ends.
 
-A position is a `Position` of four flat arrays; a batch of positions is a `Position` whose arrays have a leading axis,
-and `position_at` gives one of them. Arguments named alike mean the same everywhere:
+A position is a `Position`, a record of four flat arrays; a batch of positions is an array of them. Arguments named
+alike mean the same everywhere:
 
     t        env.tables.Tables of the game; n = t.size, S = n*n squares (index = rank*n + file, a1 = 0)
     pos      Position; changed in place by `load`, `make`, `unmake` and `play`
@@ -14,8 +14,6 @@ All integers are signed, since Numba makes a float of a signed and an unsigned o
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -39,8 +37,10 @@ REASONS = (
 )
 
 
-class Position(NamedTuple):
-    """One position, or a batch with a leading axis.
+class Position(np.record):  # pyright: ignore[reportIncompatibleVariableOverride]
+    """One position. A batch is an array of them (`new_positions`), whose elements are views.
+
+    It is one record and not four arrays for the same reason as `env.tables.Tables`.
 
     Attributes:
         board: int8 (S,), EMPTY, ATTACKER, DEFENDER or KING.
@@ -57,21 +57,20 @@ class Position(NamedTuple):
     key: np.ndarray
 
 
+def new_positions(size: int, count: int) -> np.ndarray:
+    """Return an array of `count` empty positions on a board of `size` squares a side."""
+    fields = [
+        ("key", np.uint64, (1,)),
+        ("info", np.int32, (4,)),
+        ("lines", np.int16, (3 * size,)),
+        ("board", np.int8, (size * size,)),
+    ]
+    return np.zeros(count, np.dtype((Position, np.dtype(fields, align=True))))
+
+
 def new_position(rules: Rules) -> Position:
     """Return an empty position, to be filled by `load`."""
-    n = rules.size
-    return Position(np.zeros(n * n, np.int8), np.zeros(3 * n, np.int16), np.zeros(4, np.int32), np.zeros(1, np.uint64))
-
-
-def new_batch(rules: Rules, count: int) -> Position:
-    """Return a batch of `count` empty positions."""
-    return Position(*(np.zeros((count, *array.shape), array.dtype) for array in new_position(rules)))
-
-
-@kernel
-def position_at(batch: Position, index: int) -> Position:
-    """Return one position of a batch, as views."""
-    return Position(batch.board[index], batch.lines[index], batch.info[index], batch.key[index])
+    return new_positions(rules.size, 1)[0]
 
 
 @kernel

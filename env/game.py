@@ -305,7 +305,7 @@ class Game:
         """Return an independent copy, history and undo included."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other._position = Position(*(array.copy() for array in self._position))
+        other._position = self._position.copy()
         other._history = self._history.copy()
         other._played = self._played.copy()
         return other

@@ -78,7 +78,7 @@ def perft(game: Game, depth: int) -> int:
     if game.outcome is not None:
         return 0
     t, info = tables(game.rules), game.arrays.info
-    pos = Position(*(array.copy() for array in game.arrays))
+    pos = game.arrays.copy()
     history = np.zeros(game.ply + depth, np.uint64)
     history[: game.ply + 1] = game.history[: game.ply + 1]
     # A position needs four plies to come about again; what happened before may already hold some occurrences.

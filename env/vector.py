@@ -43,10 +43,10 @@ FIRST_CAPACITY = 256  # plies for which there is room at first; it is doubled wh
 
 
 class Slot(np.record):  # pyright: ignore[reportIncompatibleVariableOverride]
-    """One game of a vector environment, as one record; the kernels of `env.board` take it for a `Position`.
+    """One game of a vector environment, as one record.
 
     Attributes:
-        board, lines, info, key: the position, see `env.board.Position`.
+        position: the present one.
         moves: int16 (4S,), legal moves, the first `count` of them valid.
         count: int32.
         offers: int32, bits ANNOUNCED and STANDS, see `env.tafl_env`.
@@ -56,10 +56,7 @@ class Slot(np.record):  # pyright: ignore[reportIncompatibleVariableOverride]
         terminated, truncated: bool.
     """
 
-    board: np.ndarray
-    lines: np.ndarray
-    info: np.ndarray
-    key: np.ndarray
+    position: Position
     moves: np.ndarray
     count: int
     offers: int
@@ -94,9 +91,8 @@ class Ends(NamedTuple):
 
 def new_slots(rules: Rules, count: int) -> np.ndarray:
     """Return an array of `count` records `Slot`, to be filled by `begin_games`."""
-    position = [(name, array.dtype, array.shape) for name, array in zip(Position._fields, new_position(rules))]
     fields = [
-        *position,
+        ("position", new_position(rules).dtype),
         ("moves", np.int16, (4 * rules.cells,)),
         ("count", np.int32),
         ("offers", np.int32),
@@ -112,7 +108,7 @@ def new_slots(rules: Rules, count: int) -> np.ndarray:
 @kernel
 def _observe(t: Tables, slot: Slot, history: np.ndarray, count: int, planes: np.ndarray) -> None:
     """Write the observation of a game with `count` legal moves to `planes`, int8 (C, n, n)."""
-    write_input(t, slot, history, 0, slot.moves, count, slot.row)
+    write_input(t, slot.position, history, 0, slot.moves, count, slot.row)
     write_planes(t, slot.row, planes)
     if planes.shape[0] > BOARD_PLANES:
         planes[BOARD_PLANES] = slot.offers & ANNOUNCED
@@ -127,7 +123,7 @@ def _refresh(t: Tables, slot: Slot, history: np.ndarray, mask: np.ndarray, plane
     """
     for place in range(slot.count):
         mask[slot.moves[place]] = 0
-    count = write_moves(t, slot, slot.moves)
+    count = write_moves(t, slot.position, slot.moves)
     for place in range(count):
         mask[slot.moves[place]] = 1
     slot.count = count
@@ -141,7 +137,7 @@ def _refresh(t: Tables, slot: Slot, history: np.ndarray, mask: np.ndarray, plane
 @kernel
 def _begin(slot: Slot, history: np.ndarray, start: Position) -> None:
     """Set a game to its start; `_refresh` has to follow."""
-    copy_position(start, slot)
+    copy_position(start, slot.position)
     history[0] = start.key[0]
     slot.offers = 0
     slot.last[0] = -1
@@ -206,7 +202,7 @@ def step_games(
     board_actions = t.target.shape[0]
     for index in range(actions.shape[0]):
         slot = slots[index]
-        mover = int(slot.info[TO_PLAY])
+        mover = int(slot.position.info[TO_PLAY])
         action = actions[index]
         reason, won, truncated = NONE, 0, False
         if action < 0 or action >= mask.shape[1] or mask[index, action] == 0:
@@ -214,11 +210,11 @@ def step_games(
             won = -1 if mover == ATTACKERS else 1
             slot.offers = 0
         elif action < board_actions:
-            reason = play(t, slot, history[index], action, slot.last)
+            reason = play(t, slot.position, history[index], action, slot.last)
             going_on = reason == NONE
             slot.offers = STANDS if going_on and slot.offers & ANNOUNCED else 0
             won = winner(t, reason, mover)
-            truncated = going_on and 0 < max_plies <= slot.info[PLY]
+            truncated = going_on and 0 < max_plies <= slot.position.info[PLY]
         elif action == board_actions:
             slot.offers |= ANNOUNCED
         else:
@@ -228,8 +224,8 @@ def step_games(
         slot.terminated = reason != NONE
         slot.truncated = truncated
         if reason != NONE or truncated:
-            ends.to_play[index] = slot.info[TO_PLAY]
-            ends.ply[index] = slot.info[PLY]
+            ends.to_play[index] = slot.position.info[TO_PLAY]
+            ends.ply[index] = slot.position.info[PLY]
             ends.winner[index] = won
             ends.reason[index] = reason
             if truncated:
@@ -239,7 +235,7 @@ def step_games(
             else:
                 _observe(t, slot, history[index], 0, ends.planes[index])
             _begin(slot, history[index], start)
-        highest = max(highest, slot.info[PLY])
+        highest = max(highest, slot.position.info[PLY])
         _refresh(t, slot, history[index], mask[index], planes[index])
     return highest
 
@@ -449,7 +445,9 @@ class TaflVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             return None
         draw = draw_text if self.render_mode == "ansi" else draw_picture
         frames = []
-        for board, info, last in zip(*(self._slots[name] for name in ("board", "info", "last"))):
+        for board, info, last in zip(
+            *(self._slots["position"][name] for name in ("board", "info")), self._slots["last"]
+        ):
             move = (int(last[0]), int(last[1])) if last[0] >= 0 else None
             captured = tuple(int(square) for square in last[3 : 3 + last[2]]) if move else ()
             state = f"ply {info[PLY]}, {SIDES[info[TO_PLAY]]} to play"
@@ -460,7 +458,7 @@ class TaflVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return array.copy() if self.copy else array
 
     def _info(self) -> dict[str, Any]:
-        info = self._slots["info"]
+        info = self._slots["position"]["info"]
         return _with_masks(
             {
                 "action_mask": self._given(self._mask),

@@ -185,7 +185,7 @@ class Search:
         return self._tree, self._batch
 
     def _load(self, tree: Tree, slot: int, game: Game, seed: int) -> None:
-        root = trees.root_position(tree, slot)
+        root = tree.root[slot]
         copy_position(game.arrays, root)
         ply, first = int(root.info[PLY]), int(root.info[REVERSIBLE])
         tree.history[slot, : ply - first + 1] = game.history[first : ply + 1]

@@ -32,6 +32,7 @@ from env.board import (
     Position,
     copy_position,
     immediate_win,
+    new_positions,
     play,
     winner,
     write_moves,
@@ -73,7 +74,7 @@ class Tree(NamedTuple):
         gumbel: float32 (G, M), noise of the root's moves.
         schedule: int32 (G, B), visits that the move tried by each simulation should have (sequential halving).
         random: uint64 (G,), generator states.
-        root: Position with a leading axis G.
+        root: array (G,) of Position.
         history: uint64 (G, H), keys of the root's past since its last capture, then of the path that is being walked.
         scratch: Position, where paths are walked.
         undo: int16 (8,), weight: float64 (M,), buffers.
@@ -105,7 +106,7 @@ class Tree(NamedTuple):
     gumbel: np.ndarray
     schedule: np.ndarray
     random: np.ndarray
-    root: Position
+    root: np.ndarray
     history: np.ndarray
     scratch: Position
     undo: np.ndarray
@@ -147,14 +148,6 @@ def new_tree(size: int, slots: int, simulations: int, history: int) -> Tree:
     def per_edge(dtype: type) -> np.ndarray:
         return np.empty((slots, edges), dtype)
 
-    def position(*lead: int) -> Position:
-        return Position(
-            np.zeros((*lead, cells), np.int8),
-            np.zeros((*lead, 3 * size), np.int16),
-            np.zeros((*lead, 4), np.int32),
-            np.zeros((*lead, 1), np.uint64),
-        )
-
     return Tree(
         parent=per_node(np.int32),
         edge=per_node(np.int32),
@@ -182,9 +175,9 @@ def new_tree(size: int, slots: int, simulations: int, history: int) -> Tree:
         gumbel=np.zeros((slots, most_moves), np.float32),
         schedule=np.zeros((slots, simulations), np.int32),
         random=np.zeros(slots, np.uint64),
-        root=position(slots),
+        root=new_positions(size, slots),
         history=np.zeros((slots, history + nodes + 1), np.uint64),
-        scratch=position(),
+        scratch=new_positions(size, 1)[0],
         undo=np.zeros(8, np.int16),
         weight=np.zeros(most_moves, np.float64),
     )
@@ -307,13 +300,6 @@ def _ask(t: Tables, tree: Tree, batch: Batch, slot: int, node: int, pos: Positio
 
 
 @kernel
-def root_position(tree: Tree, slot: int) -> Position:
-    """Return the root of a slot, as views."""
-    root = tree.root
-    return Position(root.board[slot], root.lines[slot], root.info[slot], root.key[slot])
-
-
-@kernel
 def start(
     t: Tables,
     settings: Settings,
@@ -333,7 +319,7 @@ def start(
     tree.edges[slot] = 0
     tree.simulations[slot] = 0
     tree.budget[slot] = min(budget, tree.schedule.shape[1])
-    root = root_position(tree, slot)
+    root = tree.root[slot]
     _add_node(tree, slot, NOBODY, NOBODY)
     _ask(t, tree, batch, slot, ROOT, root, balance)
     count = tree.edge_count[slot, ROOT]
@@ -582,7 +568,7 @@ def descend(t: Tables, settings: Settings, tree: Tree, batch: Batch, slot: int, 
     Returns True where the leaf now waits for the evaluator, False where the simulation is complete already.
     """
     pos, history, discount = tree.scratch, tree.history[slot], settings.discount
-    copy_position(root_position(tree, slot), pos)
+    copy_position(tree.root[slot], pos)
     edge = _choose_at_root(settings, tree, slot)
     tree.simulations[slot] += 1
     node = ROOT

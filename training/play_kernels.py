@@ -25,7 +25,6 @@ from search.tree import (
     improved_policy,
     random_unit,
     receive,
-    root_position,
     root_value,
     start,
 )
@@ -128,7 +127,7 @@ def searches_for(simulations: int, balance: int, to_play: int) -> int:
 @kernel
 def begin_search(t: Tables, settings: Settings, rules: PlaySettings, tree: Tree, batch: Batch, slots: Slots, slot: int):
     """Start the search of the slot's present position with the budget that was drawn for it."""
-    to_play = tree.root.info[slot, TO_PLAY]
+    to_play = tree.root[slot].info[TO_PLAY]
     balance = int(slots.balance[slot])
     budget = 0
     if slots.opening[slot] == 0:
@@ -154,7 +153,7 @@ def begin_game(
     layout = 0
     while layout + 1 < rules.layout_shares.shape[0] and draw > rules.layout_shares[layout]:
         layout += 1
-    root = root_position(tree, slot)
+    root = tree.root[slot]
     load(t, rules.layout_boards[layout], rules.first, root, tree.history[slot])
     slots.state[slot] = RUNNING
     slots.layout[slot] = layout
@@ -184,7 +183,7 @@ def _draw_from_prior(tree: Tree, slot: int) -> int:
 @kernel
 def _record(settings: Settings, tree: Tree, slots: Slots, slot: int) -> None:
     row, count = slots.records[slot], tree.edge_count[slot, ROOT]
-    slots.record_ply[slot, row] = tree.root.info[slot, PLY]
+    slots.record_ply[slot, row] = tree.root[slot].info[PLY]
     slots.record_input[slot, row] = slots.input[slot]
     slots.record_count[slot, row] = count
     for edge in range(count):
@@ -211,7 +210,7 @@ def _move(
         edge = best_edge(settings, tree, slot)
         slots.value[slot] = root_value(settings, tree, slot)
     action = tree.action[slot, edge]
-    root = root_position(tree, slot)
+    root = tree.root[slot]
     mover = root.info[TO_PLAY]
     slots.moves[slot, root.info[PLY]] = action
     reason = play(t, root, tree.history[slot], action, tree.undo)
@@ -259,7 +258,7 @@ def restart_searches(
 @kernel
 def replay_moves(t: Tables, rules: PlaySettings, tree: Tree, slots: Slots, slot: int, plies: int) -> None:
     """Bring the slot's root to where the first `plies` of its moves lead from its layout."""
-    root = root_position(tree, slot)
+    root = tree.root[slot]
     load(t, rules.layout_boards[slots.layout[slot]], rules.first, root, tree.history[slot])
     for ply in range(plies):
         play(t, root, tree.history[slot], slots.moves[slot, ply], tree.undo)

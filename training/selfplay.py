@@ -143,8 +143,7 @@ class _Group:
         if self.tree.schedule.shape[1] < needed:
             old, self.tree = self.tree, self._tree(needed)
             self.tree.random[:] = old.random
-            for new, kept in zip(self.tree.root, old.root, strict=True):
-                new[:] = kept
+            self.tree.root[:] = old.root
             self.tree.history[:, : self.config.max_plies + 1] = old.history[:, : self.config.max_plies + 1]
 
     def run(self, steps: int, balance: int) -> Shard:
@@ -189,7 +188,7 @@ class _Group:
     def _collect(self, slot: int) -> _Collected:
         """Take a finished game out of its slot, with the targets that its end gives its positions."""
         slots = self.slots
-        length, count = int(self.tree.root.info[slot, PLY]), int(slots.records[slot])
+        length, count = int(self.tree.root["info"][slot, PLY]), int(slots.records[slot])
         inputs = slots.record_input[slot, :count].copy()
         plies = slots.record_ply[slot, :count].copy()
         to_play = inputs[:, self.rules.cells]
@@ -229,7 +228,7 @@ class _Group:
         if not self.started:
             return {"random": self.tree.random.copy()}
         slots, count = self.slots, self.config.games_per_group
-        plies = self.tree.root.info[:, PLY].astype(np.int64)
+        plies = self.tree.root["info"][:, PLY].astype(np.int64)
         rows = [slice(0, n) for n in slots.records]
         listed = [self._listed(slot) for slot in range(count)]
         state = {name: getattr(slots, name).copy() for name in _PER_SLOT}

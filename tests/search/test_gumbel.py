@@ -39,7 +39,7 @@ def grow(case: dict[str, Any]) -> tuple[Tree, SearchConfig]:
     t, settings = tables(game.rules), config.settings()
     tree: Tree = trees.new_tree(game.rules.size, 1, case["simulations"], game.ply)
     batch: Batch = trees.new_batch(game.rules.size, 1)
-    root = trees.root_position(tree, 0)
+    root = tree.root[0]
     copy_position(game.arrays, root)
     tree.history[0, : game.ply + 1] = game.history[: game.ply + 1]
     assert root.info[PLY] == game.ply

@@ -198,7 +198,7 @@ def test_the_balance_gives_one_side_more_simulations() -> None:
         games = run(play, 75, balance=8)  # more than the longest search, since each run begins them anew
         assert set(games.balance.tolist()) <= {8}
         for group in play._groups:
-            met |= set(zip(group.tree.root.info[:, TO_PLAY].tolist(), group.tree.budget.tolist()))
+            met |= set(zip(group.tree.root["info"][:, TO_PLAY].tolist(), group.tree.budget.tolist()))
     assert met == {(0, 64), (1, 16)}
 
 
