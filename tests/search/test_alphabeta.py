@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import numpy as np
@@ -30,6 +31,7 @@ from search.evaluation import count_soldiers, evaluate, evaluation_weights
 
 GAMES = tuple(RULES)
 LEVELS = 8
+MANY = 6 if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" else 60  # positions to compare
 
 
 def minimax(game: Game, depth: int, ply: int = 0) -> int:
@@ -171,13 +173,13 @@ def test_both_readings_of_minimax_agree(search: AlphaBeta, rng: np.random.Genera
 
 def test_equals_minimax(search: AlphaBeta, rng: np.random.Generator) -> None:
     deepest = 3 if search.rules.size < 9 else 2
-    for number in range(60):
+    for number in range(MANY):
         agree(search, full_board(search.rules.name, rng), 1 + number % deepest, seed=number)
 
 
 def test_equals_minimax_where_positions_repeat(search: AlphaBeta, rng: np.random.Generator) -> None:
     deepest = 4 if search.rules.size < 9 else 3
-    for number in range(60):
+    for number in range(MANY):
         agree(search, few_pieces(search.rules.name, rng), 1 + number % deepest, seed=number)
 
 
@@ -185,11 +187,11 @@ def test_equals_minimax_where_positions_repeat(search: AlphaBeta, rng: np.random
 @pytest.mark.parametrize("deal", [full_board, few_pieces])
 def test_equals_minimax_on_thousands(search: AlphaBeta, deal: Callable[[str, np.random.Generator], Game]) -> None:
     rng = np.random.default_rng(2026)
+    small = search.rules.size < 9
     for number in range(1000):
-        # A full board of eleven squares a side has a hundred million lines of four plies.
-        agree(
-            search, deal(search.rules.name, rng), 1 + number % (4 if search.rules.size < 9 or number % 50 == 3 else 3)
-        )
+        # On eleven squares a side four plies have a hundred million lines.
+        deepest = 4 if small or number % 250 == 3 else 3
+        agree(search, deal(search.rules.name, rng), 1 + number % deepest, seed=number)
 
 
 def test_ties_fall_by_seed_and_every_best_move_can_be_played(search: AlphaBeta) -> None:
