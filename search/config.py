@@ -15,7 +15,10 @@ class SearchConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     simulations: int = Field(
-        default=128, ge=1, le=MOST_SIMULATIONS, description="simulations a move where nothing else is said"
+        default=128,
+        ge=1,
+        le=MOST_SIMULATIONS,
+        description="simulations a move where nothing else is said; self-play has its own numbers",
     )
     considered: int = Field(
         default=16, ge=1, le=256, description="moves that sequential halving starts from at the root"

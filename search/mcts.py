@@ -23,6 +23,7 @@ from search.tree import DRAW, LOSS, ROOT, UNKNOWN, WIN, Batch, Tree
 
 PROVEN = {UNKNOWN: None, WIN: "win", LOSS: "loss", DRAW: "draw"}
 LARGEST_BATCH = 256
+LARGEST_TREES = 2_000_000_000  # bytes that the trees of a batch may span; little of it is used (`tree.new_tree`)
 
 
 class Evaluate(Protocol):
@@ -127,11 +128,14 @@ class Search:
         seeds = range(len(games)) if seeds is None else seeds
         if len(seeds) != len(games):
             raise ValueError(f"{len(seeds)} seeds for {len(games)} games: one for each is needed")
+        most = LARGEST_BATCH
+        if simulations is not None:
+            most = max(1, min(most, LARGEST_TREES // trees.tree_bytes(self.rules.size, simulations)))
         results: list[SearchResult] = []
-        for begin in range(0, len(games), LARGEST_BATCH):
-            part = games[begin : begin + LARGEST_BATCH]
+        for begin in range(0, len(games), most):
+            part = games[begin : begin + most]
             share = None if seconds is None else seconds * len(part) / len(games)
-            results += self._run(part, simulations, share, gumbel_scale, seeds[begin : begin + LARGEST_BATCH])
+            results += self._run(part, simulations, share, gumbel_scale, seeds[begin : begin + most])
         return results
 
     def _run(
@@ -168,7 +172,8 @@ class Search:
         begin, before = time.monotonic(), begin
         self._run(games, trial, None, 0.0, range(len(games)))
         spent = max(1e-6, min(time.monotonic() - begin, begin - before))
-        return max(1, min(MOST_SIMULATIONS, int(trial * seconds / spent)))
+        room = LARGEST_TREES // (len(games) * trees.tree_bytes(self.rules.size, 1))
+        return max(1, min(MOST_SIMULATIONS, room, int(trial * seconds / spent)))
 
     def _room(self, slots: int, simulations: int, past: int) -> tuple[Tree, Batch]:
         """Return a tree and a batch of exactly `slots` slots, kept from the last call where they are large enough."""

@@ -131,6 +131,11 @@ class Batch(NamedTuple):
     values: np.ndarray
 
 
+def tree_bytes(size: int, simulations: int) -> int:
+    """Return about how many bytes the edges of one slot of `new_tree` span."""
+    return 20 * 4 * size * size * simulations
+
+
 def new_tree(size: int, slots: int, simulations: int, history: int) -> Tree:
     """Return an empty tree for `slots` games on a board of `size`, up to `simulations` a search.
 

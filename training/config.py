@@ -6,6 +6,7 @@ description is its documentation: it is what ``python train.py --help`` prints.
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -209,6 +210,19 @@ class RunConfig(Section):
         if game not in RULES:
             raise ValueError(f"{game!r} is no game of this project; allowed are {', '.join(RULES)}")
         return game
+
+    @model_validator(mode="after")
+    def _iterations_finish_searches(self) -> RunConfig:
+        # Searches begin anew with every iteration: one that is longer than an iteration would never end.
+        ratio = {"off": 0.0, "fixed": abs(self.balance.initial), "steered": self.balance.maximum}[self.balance.mode]
+        longest = math.ceil(max(self.selfplay.simulations, self.selfplay.fast_simulations) * 2 ** (ratio / 2))
+        if self.selfplay.steps <= longest:
+            raise ValueError(
+                f"selfplay.steps: {self.selfplay.steps} batches an iteration are too few for searches of up to "
+                f"{longest} simulations (selfplay.simulations, and the balance's ratio); allowed are more than "
+                f"{longest}, better several times as many"
+            )
+        return self
 
     @model_validator(mode="after")
     def _known_layouts(self) -> RunConfig:

@@ -57,6 +57,10 @@ def test_extreme_numbers_survive_being_written(tmp_path: Path) -> None:
         ("game: brandubh\nbalance:\n  mode: on\n", ["own.yaml:3: balance.mode is 'on'", "one of off, fixed, steered"]),
         ("game: brandubh\nreplay:\n  uses: .inf\n", ["own.yaml:3: replay.uses is inf"]),
         ("game: brandubh\nrun: 3\n", ["own.yaml:2: run is 3", "a section of settings"]),
+        (
+            "game: brandubh\nselfplay:\n  steps: 100\n  simulations: 64\nbalance:\n  maximum: 2\n",
+            ["selfplay.steps: 100", "searches of up to 128 simulations", "more than 128"],
+        ),
         ("game: chess\n", ["own.yaml:1: game: 'chess' is no game", "brandubh, tawlbwrdd"]),
         ("run: {seed: 1}\n", ["own.yaml: game is missing", "one of brandubh, tawlbwrdd"]),
         ("game: brandubh\nlearner:\n  batch: 33\n", ["own.yaml:2: learner: batch 33 cannot be split into 2"]),
