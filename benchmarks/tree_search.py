@@ -18,8 +18,9 @@ from machine import best_of, machine, parser, report
 from env import RULES, Game, Rules
 from env.board import PLY, copy_position
 from env.tables import tables
-from search import tree as trees
 from search.config import SearchConfig
+from search.simulation import advance, new_batch, start
+from search.tree import ROOT, new_tree
 
 MOST_PLIES = 40
 
@@ -43,12 +44,13 @@ class Bench:
 
     def __init__(self, rules: Rules, slots: int, config: SearchConfig) -> None:
         self.tables, self.settings, self.config = tables(rules), config.settings(), config
-        self.tree = trees.new_tree(rules.size, slots, config.simulations, MOST_PLIES)
-        self.batch = trees.new_batch(rules.size, slots)
+        self.tree = new_tree(rules.size, slots, config.simulations, MOST_PLIES)
+        self.batch = new_batch(rules.size, slots)
         for slot, game in enumerate(positions(rules, slots)):
-            copy_position(game.arrays, self.tree.root[slot])
+            root = self.tree.nodes[slot, ROOT].position
+            copy_position(game.arrays, root)
             self.tree.history[slot, : game.ply + 1] = game.history[: game.ply + 1]
-            assert self.tree.root[slot].info[PLY] == game.ply
+            assert root.info[PLY] == game.ply
         rng = np.random.default_rng(0)
         self.batch.logits[:] = rng.normal(0, 1.5, self.batch.logits.shape)
         self.answers = rng.uniform(-0.5, 0.5, (16, slots)).astype(np.float32)
@@ -57,13 +59,13 @@ class Bench:
         """Search every position once; return simulations and how many of them asked the evaluator."""
         slots = self.tree.nodes.shape[0]
         for slot in range(slots):
-            trees.start(self.tables, self.settings, self.tree, self.batch, slot, self.config.simulations, 1.0, 0)
+            start(self.tables, self.settings, self.tree, self.batch, slot, self.config.simulations, 1.0, 0)
         asked, step, waiting = 0, 0, slots
         while waiting:
             self.batch.values[:] = self.answers[step % len(self.answers)]
-            waiting = trees.advance(self.tables, self.settings, self.tree, self.batch, 0)
+            waiting = advance(self.tables, self.settings, self.tree, self.batch, 0)
             asked, step = asked + waiting, step + 1
-        return int(self.tree.simulations.sum()), asked
+        return int(self.tree.slots["simulations"].sum()), asked
 
 
 def measure(rules: Rules, simulations: int, slots: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Monte-Carlo tree search for people's games: `Search` takes `Game`s and answers with moves, policies and values.
 
-Many games are searched at once, one leaf of each to a batch for the evaluator. The search itself is `search.tree`.
+Many games are searched at once, one leaf of each to a batch for the evaluator; `search.simulation` does the work.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from env.encoding import position_input
 from env.game import Game, Move
 from env.rules import DEFENDERS, Rules, get_rules
 from env.tables import tables
-from search import tree as trees
 from search.config import MOST_SIMULATIONS, SearchConfig
-from search.tree import DRAW, LOSS, ROOT, UNKNOWN, WIN, Batch, Tree
+from search.gumbel import best_edge, improved_policy, root_value
+from search.simulation import Batch, advance, new_batch, receive, require_numbers, start
+from search.tree import DRAW, LOSS, ROOT, UNKNOWN, WIN, Tree, new_tree, tree_bytes
 
 PROVEN = {UNKNOWN: None, WIN: "win", LOSS: "loss", DRAW: "draw"}
 LARGEST_BATCH = 256
-LARGEST_TREES = 2_000_000_000  # bytes that the trees of a batch may span; little of it is used (`tree.new_tree`)
+LARGEST_TREES = 2_000_000_000  # bytes that the trees of a batch may span; little of it is used (`new_tree`)
 
 
 class Evaluate(Protocol):
@@ -130,7 +131,7 @@ class Search:
             raise ValueError(f"{len(seeds)} seeds for {len(games)} games: one for each is needed")
         most = LARGEST_BATCH
         if simulations is not None:
-            most = max(1, min(most, LARGEST_TREES // trees.tree_bytes(self.rules.size, simulations)))
+            most = max(1, min(most, LARGEST_TREES // tree_bytes(self.rules.size, simulations)))
         results: list[SearchResult] = []
         for begin in range(0, len(games), most):
             part = games[begin : begin + most]
@@ -153,15 +154,15 @@ class Search:
         tree, batch = self._room(len(games), simulations, past)
         for slot, game in enumerate(games):
             self._load(tree, slot, game, seeds[slot])
-            trees.start(self._tables, self._settings, tree, batch, slot, simulations, gumbel_scale, 0)
+            start(self._tables, self._settings, tree, batch, slot, simulations, gumbel_scale, 0)
         waiting = len(games)
         while waiting:
             self._evaluate(batch)
             if deadline is not None and time.monotonic() >= deadline:
                 for slot in range(len(games)):
-                    trees.receive(self._settings, tree, batch, slot)
+                    receive(self._settings, tree, batch, slot)
                 break
-            waiting = trees.advance(self._tables, self._settings, tree, batch, 0)
+            waiting = advance(self._tables, self._settings, tree, batch, 0)
         return [self._result(tree, slot, game) for slot, game in enumerate(games)]
 
     def _affordable(self, games: Sequence[Game], seconds: float) -> int:
@@ -172,7 +173,7 @@ class Search:
         begin, before = time.monotonic(), begin
         self._run(games, trial, None, 0.0, range(len(games)))
         spent = max(1e-6, min(time.monotonic() - begin, begin - before))
-        room = LARGEST_TREES // (len(games) * trees.tree_bytes(self.rules.size, 1))
+        room = LARGEST_TREES // (len(games) * tree_bytes(self.rules.size, 1))
         return max(1, min(MOST_SIMULATIONS, room, int(trial * seconds / spent)))
 
     def _room(self, slots: int, simulations: int, past: int) -> tuple[Tree, Batch]:
@@ -184,18 +185,18 @@ class Search:
             or tree.schedule.shape[1] < simulations
             or tree.history.shape[1] < past + simulations + 3
         ):
-            self._tree = trees.new_tree(self.rules.size, slots, simulations, past + 64)
-            self._batch = trees.new_batch(self.rules.size, slots)
+            self._tree = new_tree(self.rules.size, slots, simulations, past + 64)
+            self._batch = new_batch(self.rules.size, slots)
         assert self._tree is not None and self._batch is not None
         return self._tree, self._batch
 
     def _load(self, tree: Tree, slot: int, game: Game, seed: int) -> None:
-        root = tree.root[slot]
+        root = tree.nodes[slot, ROOT].position
         copy_position(game.arrays, root)
         ply, first = int(root.info[PLY]), int(root.info[REVERSIBLE])
         tree.history[slot, : ply - first + 1] = game.history[first : ply + 1]
         root.info[PLY], root.info[REVERSIBLE] = ply - first, 0
-        tree.random[slot] = np.uint64(seed & 0xFFFFFFFFFFFFFFFF)
+        tree.slots[slot].random = np.uint64(seed & 0xFFFFFFFFFFFFFFFF)
 
     def _evaluate(self, batch: Batch) -> None:
         asked = np.flatnonzero(batch.counts)
@@ -206,50 +207,50 @@ class Search:
             self.evaluator(*part)
             batch.logits[asked] = part.logits
             batch.values[asked] = part.values
-        trees.require_numbers(batch)
+        require_numbers(batch)
 
     def _result(self, tree: Tree, slot: int, game: Game) -> SearchResult:
-        count = int(tree.edge_count[slot, ROOT])
-        edges = slice(0, count)  # the root's edges come first in the pool
+        root = tree.nodes[slot, ROOT]
+        count, proof = int(root.count), int(root.proof)
+        choices, edges = tree.choices[slot, :count], tree.edges[slot, :count]
         policy = np.empty(count, np.float32)
-        trees.improved_policy(self._settings, tree, slot, policy)
-        visits = tree.edge_visits[slot, edges].copy()
-        tried = (visits > 0) | (tree.edge_proof[slot, edges] != UNKNOWN)
-        values = np.where(tried, tree.edge_value[slot, edges], np.nan).astype(np.float32)
+        improved_policy(self._settings, tree, slot, policy)
+        tried = (edges["visits"] > 0) | (edges["proof"] != UNKNOWN)
         line, last = self._line(tree, slot, game)
-        proof = int(tree.proof[slot, ROOT])
         return SearchResult(
             move=line[0],
-            actions=tree.action[slot, edges].copy(),
-            visits=visits,
+            actions=choices["action"].copy(),
+            visits=edges["visits"].copy(),
             policy=policy,
-            prior=tree.prior[slot, edges].copy(),
-            values=values,
-            value=float(trees.root_value(self._settings, tree, slot)),
+            prior=choices["prior"].copy(),
+            values=np.where(tried, edges["value"], np.nan).astype(np.float32),
+            value=float(root_value(self._settings, tree, slot)),
             outlook=self._outlook(proof, game, last),
             proven=PROVEN[proof],
-            proven_plies=int(tree.plies[slot, ROOT]),
+            proven_plies=int(root.plies),
             line=line,
-            simulations=int(tree.simulations[slot]),
+            simulations=int(tree.slots[slot].simulations),
         )
 
     def _line(self, tree: Tree, slot: int, game: Game) -> tuple[list[Move], Game]:
         """Return the expected moves and the game after them."""
         ahead = game.copy()
-        edge = int(trees.best_edge(self._settings, tree, slot))
+        edge = int(best_edge(self._settings, tree, slot))
         while True:
-            ahead.play_action(int(tree.action[slot, edge]))
-            node = int(tree.child[slot, edge])
-            if node < 0 or tree.tried[slot, node] == 0 or ahead.outcome is not None:
+            ahead.play_action(int(tree.choices[slot, edge].action))
+            child = int(tree.edges[slot, edge].child)
+            if child < 0 or tree.nodes[slot, child].tried == 0 or ahead.outcome is not None:
                 break
-            edges = np.arange(tree.first[slot, node], tree.first[slot, node] + tree.tried[slot, node])
-            proofs, plies = tree.edge_proof[slot, edges], tree.edge_plies[slot, edges].astype(np.int64)
+            node = tree.nodes[slot, child]
+            first = int(node.first)
+            edges = tree.edges[slot, first : first + node.tried]
+            proofs, plies = edges["proof"], edges["plies"].astype(np.int64)
             # A quick win before everything, lost moves after everything (the slowest first), else by visits.
-            rank = tree.edge_visits[slot, edges].astype(np.int64)
+            rank = edges["visits"].astype(np.int64)
             rank = np.where(proofs == WIN, (1 << 40) - plies, np.where(proofs == LOSS, plies - (1 << 40), rank))
             best = int(rank.argmax())
-            edge = int(edges[best])
-            if tree.edge_visits[slot, edge] == 0:
+            edge = first + best
+            if edges[best].visits == 0:
                 break
         return ahead.moves[len(game.moves) :], ahead
 

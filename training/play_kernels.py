@@ -14,20 +14,9 @@ from env.jit import kernel
 from env.rules import ATTACKERS
 from env.tables import Tables
 from search.config import Settings
-from search.tree import (
-    ROOT,
-    WIN,
-    Batch,
-    Tree,
-    best_edge,
-    descend,
-    finished,
-    improved_policy,
-    random_unit,
-    receive,
-    root_value,
-    start,
-)
+from search.gumbel import best_edge, improved_policy, root_value
+from search.simulation import Batch, descend, finished, receive, start
+from search.tree import ROOT, WIN, Tree, random_unit
 
 RUNNING, ENDED, TRUNCATED = 0, 1, 2
 
@@ -127,7 +116,7 @@ def searches_for(simulations: int, balance: int, to_play: int) -> int:
 @kernel
 def begin_search(t: Tables, settings: Settings, rules: PlaySettings, tree: Tree, batch: Batch, slots: Slots, slot: int):
     """Start the search of the slot's present position with the budget that was drawn for it."""
-    to_play = tree.root[slot].info[TO_PLAY]
+    to_play = tree.nodes[slot, ROOT].position.info[TO_PLAY]
     balance = int(slots.balance[slot])
     budget = 0
     if slots.opening[slot] == 0:
@@ -149,32 +138,32 @@ def begin_game(
     balance: int,
 ) -> None:
     """Start a game: draw layout, budget and opening, and ask for the first evaluation."""
-    draw = random_unit(tree.random, slot)
+    own, root = tree.slots[slot], tree.nodes[slot, ROOT].position
+    draw = random_unit(own)
     layout = 0
     while layout + 1 < rules.layout_shares.shape[0] and draw > rules.layout_shares[layout]:
         layout += 1
-    root = tree.root[slot]
     load(t, rules.layout_boards[layout], rules.first, root, tree.history[slot])
     slots.state[slot] = RUNNING
     slots.layout[slot] = layout
     slots.records[slot] = 0
     slots.value[slot] = 0.0
-    slots.balance[slot] = 0 if random_unit(tree.random, slot) < rules.even_share else balance
+    slots.balance[slot] = 0 if random_unit(own) < rules.even_share else balance
     slots.opening[slot] = 0
-    if random_unit(tree.random, slot) < rules.policy_opening_share:
+    if random_unit(own) < rules.policy_opening_share:
         # Rounding an exponential variable up gives a geometric one; its mean is about half a ply above the setting.
-        plies = np.ceil(-np.log(random_unit(tree.random, slot)) * rules.policy_opening_plies)
+        plies = np.ceil(-np.log(random_unit(own)) * rules.policy_opening_plies)
         slots.opening[slot] = int(min(plies, rules.max_plies // 2))
-    slots.full[slot] = random_unit(tree.random, slot) < rules.full_share
+    slots.full[slot] = random_unit(own) < rules.full_share
     begin_search(t, settings, rules, tree, batch, slots, slot)
 
 
 @kernel
 def _draw_from_prior(tree: Tree, slot: int) -> int:
-    left = random_unit(tree.random, slot)
-    last = tree.edge_count[slot, ROOT] - 1
+    left = random_unit(tree.slots[slot])
+    last = tree.nodes[slot, ROOT].count - 1
     for edge in range(last):
-        left -= tree.prior[slot, edge]
+        left -= tree.choices[slot, edge].prior
         if left <= 0:
             return edge
     return last
@@ -182,12 +171,12 @@ def _draw_from_prior(tree: Tree, slot: int) -> int:
 
 @kernel
 def _record(settings: Settings, tree: Tree, slots: Slots, slot: int) -> None:
-    row, count = slots.records[slot], tree.edge_count[slot, ROOT]
-    slots.record_ply[slot, row] = tree.root[slot].info[PLY]
+    row, root = slots.records[slot], tree.nodes[slot, ROOT]
+    slots.record_ply[slot, row] = root.position.info[PLY]
     slots.record_input[slot, row] = slots.input[slot]
-    slots.record_count[slot, row] = count
-    for edge in range(count):
-        slots.record_actions[slot, row, edge] = tree.action[slot, edge]
+    slots.record_count[slot, row] = root.count
+    for edge in range(root.count):
+        slots.record_actions[slot, row, edge] = tree.choices[slot, edge].action
     learn = improved_policy(settings, tree, slot, slots.record_policy[slot, row])
     slots.record_weight[slot, row] = 1.0 if learn else 0.0
     slots.records[slot] = row + 1
@@ -198,22 +187,23 @@ def _move(
     t: Tables, settings: Settings, rules: PlaySettings, tree: Tree, batch: Batch, slots: Slots, slot: int
 ) -> None:
     """Play the move that the finished search (or the opening's draw) gives, and go on to the next search."""
-    slots.simulations[slot] += tree.simulations[slot]
-    if slots.opening[slot] > 0 and tree.proof[slot, ROOT] != WIN:
+    own, node = tree.slots[slot], tree.nodes[slot, ROOT]
+    slots.simulations[slot] += own.simulations
+    if slots.opening[slot] > 0 and node.proof != WIN:
         slots.opening[slot] -= 1
         edge = _draw_from_prior(tree, slot)
-        slots.value[slot] = tree.raw[slot, ROOT]
+        slots.value[slot] = node.raw
     else:
         slots.opening[slot] = 0
         if slots.full[slot]:
             _record(settings, tree, slots, slot)
         edge = best_edge(settings, tree, slot)
         slots.value[slot] = root_value(settings, tree, slot)
-    action = tree.action[slot, edge]
-    root = tree.root[slot]
+    action = tree.choices[slot, edge].action
+    root = node.position
     mover = root.info[TO_PLAY]
     slots.moves[slot, root.info[PLY]] = action
-    reason = play(t, root, tree.history[slot], action, tree.undo)
+    reason = play(t, root, tree.history[slot], action, own.undo)
     if reason != NONE:
         slots.state[slot] = ENDED
         slots.reason[slot] = reason
@@ -223,7 +213,7 @@ def _move(
         slots.reason[slot] = NONE
         slots.result[slot] = 0
     else:
-        slots.full[slot] = random_unit(tree.random, slot) < rules.full_share
+        slots.full[slot] = random_unit(own) < rules.full_share
         begin_search(t, settings, rules, tree, batch, slots, slot)
 
 
@@ -236,7 +226,7 @@ def advance_games(t: Tables, settings: Settings, rules: PlaySettings, tree: Tree
     over = 0
     for slot in range(slots.state.shape[0]):
         receive(settings, tree, batch, slot)
-        while slots.state[slot] == RUNNING and tree.pending[slot] < 0:
+        while slots.state[slot] == RUNNING and tree.slots[slot].pending < 0:
             if finished(tree, slot):
                 _move(t, settings, rules, tree, batch, slots, slot)
             else:
@@ -258,7 +248,7 @@ def restart_searches(
 @kernel
 def replay_moves(t: Tables, rules: PlaySettings, tree: Tree, slots: Slots, slot: int, plies: int) -> None:
     """Bring the slot's root to where the first `plies` of its moves lead from its layout."""
-    root = tree.root[slot]
+    root = tree.nodes[slot, ROOT].position
     load(t, rules.layout_boards[slots.layout[slot]], rules.first, root, tree.history[slot])
     for ply in range(plies):
-        play(t, root, tree.history[slot], slots.moves[slot, ply], tree.undo)
+        play(t, root, tree.history[slot], slots.moves[slot, ply], tree.slots[slot].undo)

@@ -23,7 +23,8 @@ from env.rules import SIDES, Rules
 from env.tables import tables
 from search.config import SearchConfig
 from search.mcts import Evaluate
-from search.tree import new_batch, new_tree, require_numbers
+from search.simulation import new_batch, require_numbers
+from search.tree import ROOT, new_tree
 from training.config import SelfPlayConfig
 from training.play_kernels import (
     RUNNING,
@@ -130,7 +131,7 @@ class _Group:
         self.batch = new_batch(rules.size, count)
         self.slots = new_slots(count, input_size(rules), 4 * rules.cells, config.max_plies)
         self.tree = self._tree(config.simulations)
-        self.tree.random[:] = seeds
+        self.tree.slots["random"] = seeds
         self.started = False
 
     def _tree(self, simulations: int):
@@ -142,8 +143,8 @@ class _Group:
         needed = searches_for(max(self.config.simulations, self.config.fast_simulations), most, 0)
         if self.tree.schedule.shape[1] < needed:
             old, self.tree = self.tree, self._tree(needed)
-            self.tree.random[:] = old.random
-            self.tree.root[:] = old.root
+            self.tree.slots["random"] = old.slots["random"]
+            self.tree.nodes["position"][:, ROOT] = old.nodes["position"][:, ROOT]
             self.tree.history[:, : self.config.max_plies + 1] = old.history[:, : self.config.max_plies + 1]
 
     def run(self, steps: int, balance: int) -> Shard:
@@ -188,7 +189,7 @@ class _Group:
     def _collect(self, slot: int) -> _Collected:
         """Take a finished game out of its slot, with the targets that its end gives its positions."""
         slots = self.slots
-        length, count = int(self.tree.root["info"][slot, PLY]), int(slots.records[slot])
+        length, count = int(self.tree.nodes[slot, ROOT].position.info[PLY]), int(slots.records[slot])
         inputs = slots.record_input[slot, :count].copy()
         plies = slots.record_ply[slot, :count].copy()
         to_play = inputs[:, self.rules.cells]
@@ -226,14 +227,14 @@ class _Group:
     def state(self) -> dict[str, np.ndarray]:
         """Return the games that are going on: everything but the searches, which begin anew."""
         if not self.started:
-            return {"random": self.tree.random.copy()}
+            return {"random": self.tree.slots["random"].copy()}
         slots, count = self.slots, self.config.games_per_group
-        plies = self.tree.root["info"][:, PLY].astype(np.int64)
+        plies = self.tree.nodes["position"]["info"][:, ROOT, PLY].astype(np.int64)
         rows = [slice(0, n) for n in slots.records]
         listed = [self._listed(slot) for slot in range(count)]
         state = {name: getattr(slots, name).copy() for name in _PER_SLOT}
         state |= {
-            "random": self.tree.random.copy(),
+            "random": self.tree.slots["random"].copy(),
             "plies": plies,
             "moves": np.concatenate([slots.moves[slot, : plies[slot]] for slot in range(count)]),
             "record_counts": np.concatenate([counts for counts, _ in listed]),
@@ -254,7 +255,7 @@ class _Group:
         count = self.config.games_per_group
         if len(state["random"]) != count:
             raise ValueError(f"the saved games are {len(state['random'])} a group, the configuration says {count}")
-        self.tree.random[:] = state["random"]
+        self.tree.slots["random"] = state["random"]
         if "plies" not in state:
             return
         slots = self.slots

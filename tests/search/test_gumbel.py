@@ -1,4 +1,4 @@
-"""The Gumbel search against whole trees that DeepMind's mctx grew (`tools/make_golden_trees.py`)."""
+"""The Gumbel search against whole trees that DeepMind's mctx grew (`tools/make_golden_py`)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from hash_evaluator import HashEvaluator
 from env import RULES, Game
 from env.board import PLY, copy_position
 from env.tables import tables
-from search import tree as trees
 from search.config import SearchConfig
-from search.tree import Batch, Tree
+from search.gumbel import best_edge, improved_policy, plan
+from search.simulation import Batch, advance, new_batch, start
+from search.tree import ROOT, Tree, new_tree
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES = [case for game in RULES for case in json.loads((GOLDEN / f"{game}.json").read_text())]
@@ -37,19 +38,19 @@ def grow(case: dict[str, Any]) -> tuple[Tree, SearchConfig]:
     for move in case["moves"]:
         game.play(move)
     t, settings = tables(game.rules), config.settings()
-    tree: Tree = trees.new_tree(game.rules.size, 1, case["simulations"], game.ply)
-    batch: Batch = trees.new_batch(game.rules.size, 1)
-    root = tree.root[0]
+    tree: Tree = new_tree(game.rules.size, 1, case["simulations"], game.ply)
+    batch: Batch = new_batch(game.rules.size, 1)
+    root = tree.nodes[0, ROOT].position
     copy_position(game.arrays, root)
     tree.history[0, : game.ply + 1] = game.history[: game.ply + 1]
     assert root.info[PLY] == game.ply
-    trees.start(t, settings, tree, batch, 0, case["simulations"], 0.0, 0)
-    tree.gumbel[0, : len(case["gumbel"])] = case["gumbel"]
+    start(t, settings, tree, batch, 0, case["simulations"], 0.0, 0)
+    tree.slots[0].gumbel[: len(case["gumbel"])] = case["gumbel"]
     evaluator = HashEvaluator(case["evaluator"])
     waiting = 1
     while waiting:
         evaluator(*batch)
-        waiting = trees.advance(t, settings, tree, batch, 0)
+        waiting = advance(t, settings, tree, batch, 0)
     return tree, config
 
 
@@ -57,25 +58,26 @@ def grow(case: dict[str, Any]) -> tuple[Tree, SearchConfig]:
 def test_the_tree_is_that_of_mctx(case: dict[str, Any]) -> None:
     tree, config = grow(case)
     settings, count = config.settings(), len(case["actions"])
-    assert tree.edge_count[0, 0] == count
-    assert tree.action[0, :count].tolist() == case["actions"]
-    assert tree.edge_visits[0, :count].tolist() == case["visits"]
-    for visits, value, expected in zip(tree.edge_visits[0], tree.edge_value[0], case["values"]):
-        assert (visits == 0) == (expected is None)
-        assert expected is None or value == pytest.approx(expected, abs=CLOSE)
+    nodes, choices, edges = tree.nodes[0], tree.choices[0], tree.edges[0]
+    assert nodes[ROOT].count == count
+    assert choices["action"][:count].tolist() == case["actions"]
+    assert edges["visits"][:count].tolist() == case["visits"]
+    for edge, expected in zip(edges, case["values"]):
+        assert (edge.visits == 0) == (expected is None)
+        assert expected is None or edge.value == pytest.approx(expected, abs=CLOSE)
     policy = np.zeros(count, np.float32)
-    assert trees.improved_policy(settings, tree, 0, policy)
+    assert improved_policy(settings, tree, 0, policy)
     np.testing.assert_allclose(policy, case["policy"], atol=CLOSE)
-    assert tree.action[0, trees.best_edge(settings, tree, 0)] == case["chosen"]
+    assert choices[best_edge(settings, tree, 0)].action == case["chosen"]
 
-    assert tree.nodes[0] == len(case["nodes"])
-    for node, (parent, action, visits, value) in enumerate(case["nodes"]):
-        assert tree.parent[0, node] == parent
-        assert tree.visits[0, node] == visits
-        if node:
-            assert tree.action[0, tree.edge[0, node]] == action
+    assert tree.slots[0].nodes == len(case["nodes"])
+    for node, (parent, action, visits, value) in zip(nodes, case["nodes"]):
+        assert node.parent == parent
+        assert node.visits == visits
+        if parent >= 0:
+            assert choices[node.edge].action == action
         if value is not None:
-            assert tree.total[0, node] / visits == pytest.approx(value, abs=CLOSE)
+            assert node.total / visits == pytest.approx(value, abs=CLOSE)
 
 
 def test_the_golden_trees_meet_what_matters() -> None:
@@ -93,7 +95,7 @@ def test_sequential_halving_plans_as_mctx_does() -> None:
     for considered in range(1, expected["considered"] + 1):
         for simulations in range(1, expected["simulations"] + 1):
             schedule = np.full(simulations, -1, np.int32)
-            trees.plan(schedule, considered, simulations)
+            plan(schedule, considered, simulations)
             checksum = zlib.crc32(schedule.astype("<i4").tobytes(), checksum)
             if full := expected["plans"].get(f"{considered},{simulations}"):
                 assert schedule.tolist() == full

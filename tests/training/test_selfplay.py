@@ -13,6 +13,7 @@ from env.board import REASONS, TO_PLAY
 from env.encoding import position_input
 from env.tables import tables
 from search.config import SearchConfig
+from search.tree import ROOT
 from training.config import SelfPlayConfig
 from training.play_kernels import searches_for
 from training.selfplay import SelfPlay
@@ -198,7 +199,8 @@ def test_the_balance_gives_one_side_more_simulations() -> None:
         games = run(play, 75, balance=8)  # more than the longest search, since each run begins them anew
         assert set(games.balance.tolist()) <= {8}
         for group in play._groups:
-            met |= set(zip(group.tree.root["info"][:, TO_PLAY].tolist(), group.tree.budget.tolist()))
+            to_play = group.tree.nodes["position"]["info"][:, ROOT, TO_PLAY]
+            met |= set(zip(to_play.tolist(), group.tree.slots["budget"].tolist()))
     assert met == {(0, 64), (1, 16)}
 
 
