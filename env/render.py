@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -117,7 +117,7 @@ class Window:
         """
         try:
             os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-            import pygame
+            import pygame  # pyright: ignore[reportMissingImports]  (an extra)
         except ImportError as error:
             from gymnasium.error import DependencyNotInstalled
 
@@ -134,7 +134,7 @@ class Window:
             pygame.display.init()
         pygame.display.set_caption(title)
         self._clock = pygame.time.Clock()
-        self._screen: pygame.Surface | None = None
+        self._screen: Any = None
 
     def show(self, picture: np.ndarray, frames_per_second: int) -> None:
         """Show a picture, uint8 (height, width, 3), and wait so that frames come no faster than asked."""
