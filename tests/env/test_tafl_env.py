@@ -32,6 +32,8 @@ def plane(env: TaflEnv, observation: np.ndarray, name: str) -> np.ndarray:
 @pytest.mark.parametrize("rules", RULES.values(), ids=list(RULES))
 @pytest.mark.parametrize("options", [{}, {"max_plies": 40}, {"draw_offers": True}, {"render_mode": "ansi"}], ids=str)
 def test_gymnasium_finds_nothing_to_warn_of(rules, options):
+    if "render_mode" in options:  # then the checker tries them all
+        pytest.importorskip("pygame", reason="needs the extra: pip install -e '.[human]'")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         env = gym.make(environment_id(rules), **options)
