@@ -19,7 +19,7 @@ from env.rules import Rules
 
 PIECES = ".tTK"  # by piece code
 PIECE_NAMES = ("empty square", "attacker", "defender", "king")
-_DIGITS = re.compile(r"[0-9]+")
+_DIGITS = re.compile(r"[0-9]{1,3}")
 _SQUARE = re.compile(r"([a-z])([1-9][0-9]?)")
 
 
@@ -151,14 +151,14 @@ def parse_position(rules: Rules, text: str, *, rank_one_first: bool = False) -> 
         raise NotationError("a position begins with '/'", text, 0)
     if len(text) < 2 or not text.endswith("/"):
         raise NotationError("a position ends with '/'", text, len(text))
+    if (ranks := text.count("/") - 1) != size:
+        raise NotationError(f"this position has {ranks} ranks; {rules.title} has {size}", text, len(text))
     board = np.zeros(size * size, np.int8)
     king_at = -1
     row = file = 0
     at = 1
     while at < len(text):
         character = text[at]
-        if row == size:
-            raise NotationError(f"more than {size} ranks; {rules.title} has {size}", text, at)
         if character == "/":
             if file != size:
                 raise NotationError(f"this rank has {file} squares; {rules.title} has {size}", text, at)
@@ -186,8 +186,6 @@ def parse_position(rules: Rules, text: str, *, rank_one_first: bool = False) -> 
             board[square] = piece
         file += width
         at = run.end() if run else at + 1
-    if row != size:
-        raise NotationError(f"this position has {row} ranks; {rules.title} has {size}", text, len(text))
     if king_at < 0:
         raise NotationError("there is no king", text, 0)
     return board

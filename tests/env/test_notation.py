@@ -94,7 +94,7 @@ def test_the_last_rank_is_written_first():
         ("1t5/7/5K1/7/2T4/7/3t3/", 1, "begins with '/'"),
         ("/1t5/7/5K1/7/2T4/7/3t3", 23, "ends with '/'"),
         ("/1t5/7/5K1/7/2T4/7/", 20, "has 6 ranks"),
-        ("/1t5/7/5K1/7/2T4/7/3t3/7/", 24, "more than 7 ranks"),
+        ("/1t5/7/5K1/7/2T4/7/3t3/7/", 26, "has 8 ranks"),
         ("/1t4/7/5K1/7/2T4/7/3t3/", 5, "has 6 squares"),
         ("/1t6/7/5K1/7/2T4/7/3t3/", 4, "more than 7 squares"),
         ("/1t5/7/5K1/7/2T4/70/3t3/", 18, "more than 7 squares"),
