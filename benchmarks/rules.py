@@ -20,8 +20,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.machine import best_of, machine, parser, report
 from env import RULES, Game, Rules, perft
-from env.board import NONE, Position, count_moves, load, new_position, nth_move, play, write_moves
+from env.board import NONE, play
 from env.jit import kernel
+from env.moves import count_moves, nth_move, write_moves
+from env.position import Position, load, new_position
 from env.tables import Tables, tables
 
 PERFT = (("brandubh", "standard", 5), ("tawlbwrdd", "serif", 3), ("tawlbwrdd", "serif", 4), ("tawlbwrdd", "bell", 4))
@@ -43,7 +45,7 @@ def random_games(
     """Play random legal moves from `board`, attackers first, game after game for `plies` plies; return the games begun.
 
     Args:
-        t, pos, history: see `env.board`; history has MOST_PLIES + 1 entries.
+        t, pos, history: see `env.position`; history has MOST_PLIES + 1 entries.
         board: int8 (S,), the start.
         moves: int16 (4S,), room for the legal moves.
         listed: write down all legal moves and take one; else count them and find one.

@@ -16,7 +16,7 @@ import numpy as np
 from machine import best_of, machine, parser, report
 
 from env import RULES, Game, Rules
-from env.board import PLY, copy_position
+from env.position import PLY, copy_position
 from env.tables import tables
 from search.config import SearchConfig
 from search.simulation import advance, new_batch, start

@@ -20,8 +20,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from env.board import ATTACKER, DEFENDER, KING, PLY, REVERSIBLE, TO_PLAY, Position, occurrences, write_moves
+from env.board import occurrences
 from env.jit import kernel
+from env.moves import write_moves
+from env.position import ATTACKER, DEFENDER, KING, PLY, REVERSIBLE, TO_PLAY, Position
 from env.rules import Rules
 from env.tables import Tables, tables
 
@@ -83,7 +85,7 @@ def write_input(
     """Write the input row of a position to `out`, int8 (S + 3,).
 
     Args:
-        t, pos, history: see `env.board`.
+        t, pos, history: see `env.position`.
         balance: log2 of attackers' to defenders' simulations, in quarter steps.
         moves: int16, the legal actions as `write_moves` gives them.
         count: how many they are.

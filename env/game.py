@@ -1,6 +1,6 @@
 """`Game`: one game for people's code, with its history, its end, and errors that say what is wrong.
 
-A thin layer over the kernels of `env.board`; programs that play many games at once use those directly.
+A thin layer over the kernels of `env.moves` and `env.board`; programs that play many games at once use those directly.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from env import board as kernels
-from env.board import AGREEMENT, FORFEIT, KING_SQUARE, NONE, PLY, REASONS, RESIGNATION, TO_PLAY, Position
+from env.board import AGREEMENT, FORFEIT, NONE, REASONS, RESIGNATION
 from env.encoding import action_number, action_squares
+from env.moves import is_legal, write_moves
 from env.notation import (
     PIECE_NAMES,
     Move,
@@ -25,6 +26,7 @@ from env.notation import (
     square_name,
     square_names,
 )
+from env.position import ATTACKER, EMPTY, KING, KING_SQUARE, PLY, TO_PLAY, Position, load, new_position
 from env.rules import ATTACKERS, DEFENDERS, SIDES, Rules, get_rules
 from env.tables import tables
 
@@ -115,11 +117,11 @@ class Game:
         self.start = (format_position(rules.size, board), to_play)
         self.outcome: Outcome | None = None
         self._tables = tables(rules)
-        self._position = kernels.new_position(rules)
+        self._position = new_position(rules)
         self._history = np.zeros(64, np.uint64)
         self._played: list[_Played] = []
         self._draw_offered = False
-        kernels.load(self._tables, board, side, self._position, self._history)
+        load(self._tables, board, side, self._position, self._history)
         self._conclude(kernels.judge(self._tables, self._position, self._history))
 
     # What there is to see
@@ -136,7 +138,7 @@ class Game:
 
     @property
     def board(self) -> np.ndarray:
-        """int8 (size**2,), piece codes by square index (see `env.board`); a copy."""
+        """int8 (size**2,), piece codes by square index (see `env.position`); a copy."""
         return self._position.board.copy()
 
     @property
@@ -208,7 +210,7 @@ class Game:
         out = np.empty(4 * self.rules.cells, np.int16)
         if self.outcome is not None:
             return out[:0]
-        return out[: kernels.write_moves(self._tables, self._position, out)]
+        return out[: write_moves(self._tables, self._position, out)]
 
     def legal_moves(self) -> list[Move]:
         """Return the legal moves in the order of their action numbers; none once the game is over."""
@@ -258,7 +260,7 @@ class Game:
             ValueError: the number leaves the board.
         """
         action = int(action)
-        if self.outcome is not None or not kernels.is_legal(self._tables, self._position, action):
+        if self.outcome is not None or not is_legal(self._tables, self._position, action):
             self.action_of(self.move_of(action))  # raises, and says why
         return self._play(action)
 
@@ -385,9 +387,9 @@ class Game:
         origin_name, target_name = square_name(size, origin), square_name(size, target)
         if self.outcome is not None:
             return self._over()
-        if piece == kernels.EMPTY:
+        if piece == EMPTY:
             return f"there is no piece on {origin_name}"
-        if (piece == kernels.ATTACKER) != (to_play == ATTACKERS):
+        if (piece == ATTACKER) != (to_play == ATTACKERS):
             return f"not your piece: the {PIECE_NAMES[piece]} on {origin_name}; {SIDES[to_play]} are to play"
         if origin == target:
             return "a move ends on another square than it begins on"
@@ -396,11 +398,11 @@ class Game:
             return f"{target_name} is not on a line with {origin_name}; pieces move along ranks and files"
         step = (size if ranks > 0 else -size) if ranks else (1 if files > 0 else -1)
         for square in range(origin + step, target + step, step):
-            if board[square] != kernels.EMPTY:
+            if board[square] != EMPTY:
                 return f"blocked by the {PIECE_NAMES[board[square]]} on {square_name(size, square)}"
         if target_name in self.rules.closed:
             return f"restricted square: nobody may stop on {target_name}"
-        if piece != kernels.KING and target_name in self.rules.king_only:
+        if piece != KING and target_name in self.rules.king_only:
             return f"restricted square: only the king may stop on {target_name}"
         return ""
 
@@ -409,7 +411,7 @@ class Game:
         if self.outcome is not None:
             return IllegalMove(move, problem, legal, "")
         piece, to_play = self._position.board[origin], self._position.info[TO_PLAY]
-        if piece == kernels.EMPTY or (piece == kernels.ATTACKER) != (to_play == ATTACKERS):
+        if piece == EMPTY or (piece == ATTACKER) != (to_play == ATTACKERS):
             origins = ", ".join(dict.fromkeys(m.origin for m in legal))
             return IllegalMove(move, problem, legal, f"; the {SIDES[to_play]} may move from {origins}")
         legal = [m for m in legal if m.origin == move.origin]

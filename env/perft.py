@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from env.board import NONE, PLY, REVERSIBLE, Position, count_moves, make, occurrences, unmake, write_moves
+from env.board import NONE, make, occurrences, unmake
 from env.game import Game, Move
 from env.jit import kernel
+from env.moves import count_moves, write_moves
+from env.position import PLY, REVERSIBLE, Position
 from env.tables import Tables, tables
 
 MAX_DEPTH = 60
@@ -28,7 +30,7 @@ def _count(
     sequence, so only wins and repetitions need a look.
 
     Args:
-        t, pos: see `env.board`; `pos` is put back as it was.
+        t, pos: see `env.position`; `pos` is put back as it was.
         history: uint64 (at least ply + depth,).
         depth: length of the sequences.
         repetitions: whether a position may repeat often enough within `depth` to end a game.

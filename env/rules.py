@@ -1,8 +1,9 @@
 """The rules of the games as data.
 
 Everything that one tafl game does differently from another is a field of `Rules`; `RULES` is the table of games.
-What all of them share is written in the kernels (`env.board`): pieces move like rooks, nobody jumps or passes, only
-the piece that moved takes, a soldier is taken between two enemies, and an empty throne may be crossed by anybody.
+What all of them share is written in the kernels (`env.moves`, `env.board`): pieces move like rooks, nobody jumps or
+passes, only the piece that moved takes, a soldier is taken between two enemies, and an empty throne may be crossed by
+anybody.
 """
 
 from __future__ import annotations

@@ -29,9 +29,9 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
-from env.board import write_moves
 from env.encoding import EXTRA_INPUTS, MOST_OCCURRENCES, PLANES, write_input, write_planes
 from env.game import Game
+from env.moves import write_moves
 from env.notation import square_name
 from env.rules import Rules, get_rules
 from env.tables import tables

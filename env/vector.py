@@ -17,22 +17,12 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from env.board import (
-    AGREEMENT,
-    FORFEIT,
-    NONE,
-    PLY,
-    TO_PLAY,
-    Position,
-    copy_position,
-    new_position,
-    play,
-    winner,
-    write_moves,
-)
+from env.board import AGREEMENT, FORFEIT, NONE, play, winner
 from env.encoding import EXTRA_INPUTS, PLANES, write_input, write_planes
 from env.game import Game
 from env.jit import kernel
+from env.moves import write_moves
+from env.position import PLY, TO_PLAY, Position, copy_position, new_position
 from env.rules import ATTACKERS, SIDES, Rules, get_rules
 from env.tables import Tables, tables
 from env.tafl_env import action_space, action_texts, check_settings, has_offers, observation_space, start_of
@@ -185,7 +175,7 @@ def step_games(
     """Let the side to play act in every game; games that end begin anew from `start`.
 
     Args:
-        t: see `env.board`.
+        t: see `env.position`.
         slots: Slot (N,), changed in place.
         history: uint64 (N, capacity), keys by ply; capacity is above the highest ply by one at least.
         mask: int8 (N, A), 1 where an action is legal; brought up to date.

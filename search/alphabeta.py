@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from env.board import REVERSIBLE, copy_position, new_position
 from env.game import Game
 from env.notation import Move
+from env.position import REVERSIBLE, copy_position, new_position
 from env.rules import Rules, get_rules
 from env.tables import tables
 from search.evaluation import count_soldiers, evaluation_weights

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from env.board import ATTACKER, DEFENDER, EMPTY, KING_SQUARE, TO_PLAY, Position
 from env.jit import kernel
 from env.notation import parse_position
+from env.position import ATTACKER, DEFENDER, EMPTY, KING_SQUARE, TO_PLAY, Position
 from env.rules import DEFENDERS, Rules
 from env.tables import KING_KIND, SOLDIER, Tables
 

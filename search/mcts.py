@@ -12,9 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
-from env.board import PLY, REVERSIBLE, TO_PLAY, copy_position
 from env.encoding import position_input
 from env.game import Game, Move
+from env.position import PLY, REVERSIBLE, TO_PLAY, copy_position
 from env.rules import DEFENDERS, Rules, get_rules
 from env.tables import tables
 from search.config import MOST_SIMULATIONS, SearchConfig

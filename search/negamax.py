@@ -11,21 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from env.board import (
-    NO_MOVES,
-    NONE,
-    PLY,
-    REPETITION,
-    TO_PLAY,
-    Position,
-    has_move,
-    immediate_win,
-    make,
-    unmake,
-    winner,
-    write_moves,
-)
+from env.board import NO_MOVES, NONE, REPETITION, make, unmake, winner
 from env.jit import kernel
+from env.moves import has_move, immediate_win, write_moves
+from env.position import PLY, TO_PLAY, Position
 from env.rules import ATTACKERS, Rules
 from env.tables import Tables
 from search.evaluation import evaluate

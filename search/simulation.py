@@ -13,9 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from env.board import DEFENDERS, NONE, PLY, TO_PLAY, copy_position, immediate_win, play, winner, write_moves
+from env.board import NONE, play, winner
 from env.encoding import EXTRA_INPUTS, write_input
 from env.jit import kernel
+from env.moves import immediate_win, write_moves
+from env.position import PLY, TO_PLAY, copy_position
+from env.rules import DEFENDERS
 from env.tables import Tables
 from search.config import Settings
 from search.gumbel import choose_at_root, choose_inside, plan

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from env.board import PLY, REVERSIBLE, Position
 from env.jit import kernel
+from env.position import PLY, REVERSIBLE, Position
 from env.tables import Tables
 
 NO_BOUND, LOWER, UPPER, EXACT = range(4)

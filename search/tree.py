@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from env.board import Position, new_positions
 from env.jit import kernel
+from env.position import Position, new_positions
 from search.config import Settings
 
 UNKNOWN, WIN, LOSS, DRAW = 0, 1, -1, 2

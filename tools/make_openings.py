@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from env import RULES, Game, Rules  # noqa: E402
-from env.board import TO_PLAY  # noqa: E402
 from env.encoding import square_symmetries  # noqa: E402
+from env.position import TO_PLAY  # noqa: E402
 from env.rules import SIDES, get_rules  # noqa: E402
 from search.alphabeta import DECIDED, AlphaBeta  # noqa: E402
 

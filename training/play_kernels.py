@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from env.board import NONE, PLY, TO_PLAY, load, play, winner
+from env.board import NONE, play, winner
 from env.jit import kernel
+from env.position import PLY, TO_PLAY, load
 from env.rules import ATTACKERS
 from env.tables import Tables
 from search.config import Settings

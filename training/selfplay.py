@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from env.board import PLY
 from env.encoding import input_size
 from env.notation import parse_position
+from env.position import PLY
 from env.rules import SIDES, Rules
 from env.tables import tables
 from search.config import SearchConfig

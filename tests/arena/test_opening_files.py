@@ -9,8 +9,8 @@ import pytest
 
 from arena.openings import FOLDER, Opening, load_openings
 from env import RULES
-from env.board import TO_PLAY
 from env.encoding import square_symmetries
+from env.position import TO_PLAY
 
 FROZEN = {
     "brandubh-v1": "4a84d708bd67fefa8500ec3f0e05df4282608961661634bf2ad05a05e3d525ed",

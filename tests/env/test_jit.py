@@ -53,5 +53,5 @@ def test_an_edit_opens_fresh_stores_for_what_depends_on_it(project, edited, rene
 
 
 def test_the_games_kernels_depend_on_their_tables():
-    assert {PROJECT / "env/board.py", PROJECT / "env/tables.py"} <= set(kernel_sources(PROJECT / "env/perft.py"))
+    assert {PROJECT / "env/moves.py", PROJECT / "env/tables.py"} <= set(kernel_sources(PROJECT / "env/perft.py"))
     assert (jit.store() / store_name(PROJECT / "env/board.py")).is_dir()

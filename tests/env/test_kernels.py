@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from slow_rules import MIDDLE, SIZE, SlowGame, name
 
 from env import RULES, Game, Move
-from env import board as kernels
-from env.board import KING_CAPTURED, KING_ESCAPED, Position
+from env.board import KING_CAPTURED, KING_ESCAPED, make, unmake
 from env.encoding import action_symmetries, square_symmetries
+from env.moves import count_moves, has_move, immediate_win, is_legal, nth_move, write_moves
 from env.notation import format_position, square_index, square_name
+from env.position import ATTACKER, DEFENDER, KING, KING_SQUARE, Position, load, new_position
 from env.tables import tables
 
 games = pytest.mark.parametrize("rules", RULES.values(), ids=list(RULES))
@@ -36,8 +37,8 @@ def random_position(rules, rng: np.random.Generator) -> Game:
         free.sort(key=lambda s: abs(s[0] - king[0]) + abs(s[1] - king[1]) + rng.random())
     count = int(rng.integers(1, max(3, int(len(free) * rng.choice([0.1, 0.3, 0.6])))))
     for file, rank in free[:count]:
-        board[rank - 1, file - 1] = kernels.ATTACKER if rng.random() < 0.6 else kernels.DEFENDER
-    board[king[1] - 1, king[0] - 1] = kernels.KING
+        board[rank - 1, file - 1] = ATTACKER if rng.random() < 0.6 else DEFENDER
+    board[king[1] - 1, king[0] - 1] = KING
     text = format_position(size, board)
     return Game.from_position(rules, text, ("attackers", "defenders")[rng.integers(2)])
 
@@ -66,9 +67,9 @@ def wins_by_trying(game: Game) -> set[int]:
     """Actions that bring the king to his goal or take him, found by playing them all."""
     wins, t, undo = set(), tables(game.rules), np.zeros(8, np.int16)
     for action in game.legal_actions():
-        if kernels.make(t, game.arrays, action, undo) in (KING_ESCAPED, KING_CAPTURED):
+        if make(t, game.arrays, action, undo) in (KING_ESCAPED, KING_CAPTURED):
             wins.add(int(action))
-        kernels.unmake(t, game.arrays, undo)
+        unmake(t, game.arrays, undo)
     return wins
 
 
@@ -79,8 +80,8 @@ def test_every_move_of_a_position_can_be_taken_back(rules, seed):
     game = start(rules, rng)
     t, undo, before = tables(rules), np.zeros(8, np.int16), snapshot(game.arrays)
     for action in game.legal_actions():
-        kernels.make(t, game.arrays, action, undo)
-        kernels.unmake(t, game.arrays, undo)
+        make(t, game.arrays, action, undo)
+        unmake(t, game.arrays, undo)
         assert snapshot(game.arrays) == before
 
 
@@ -90,16 +91,16 @@ def test_a_game_keeps_what_is_derived_and_is_undone_to_its_start(rules, seed):
     rng = np.random.default_rng(seed)
     game, going_back = start(rules, rng), rng.choice([0.0, 0.5])
     t, trail = tables(rules), []
-    fresh, history = kernels.new_position(rules), np.zeros(1, np.uint64)
+    fresh, history = new_position(rules), np.zeros(1, np.uint64)
     while game.outcome is None and game.ply < 80:
         trail.append((snapshot(game.arrays), game.position, game.occurrences(), game.captured))
         board = game.board
         captured = game.play_action(choose(game, rng, going_back))
         move = game.moves[-1]
-        kernels.load(t, game.board, int(game.arrays.info[0]), fresh, history)
+        load(t, game.board, int(game.arrays.info[0]), fresh, history)
         assert fresh.key[0] == game.arrays.key[0] == game.history[game.ply]
         np.testing.assert_array_equal(fresh.lines, game.arrays.lines)
-        assert fresh.info[kernels.KING_SQUARE] == game.arrays.info[kernels.KING_SQUARE]
+        assert fresh.info[KING_SQUARE] == game.arrays.info[KING_SQUARE]
         # What changed: the two squares of the move, and what was taken, next to where it ended.
         changed = {square_name(rules.size, int(s)) for s in np.flatnonzero(board != game.board)}
         assert changed == {move.origin, move.target, *captured}
@@ -118,13 +119,13 @@ def test_legal_actions_are_those_that_is_legal_admits(rules, seed):
     game = random_position(rules, np.random.default_rng(seed))
     t, pos = tables(rules), game.arrays
     out = np.empty(4 * rules.cells, np.int16)
-    count = kernels.write_moves(t, pos, out)
+    count = write_moves(t, pos, out)
     actions = out[:count].tolist()
     assert actions == sorted(set(actions))
-    assert actions == [a for a in range(-3, rules.actions + 3) if kernels.is_legal(t, pos, a)]
-    assert kernels.count_moves(t, pos) == count
-    assert actions == [kernels.nth_move(t, pos, index) for index in range(count)]
-    assert kernels.has_move(t, pos) == (count > 0)
+    assert actions == [a for a in range(-3, rules.actions + 3) if is_legal(t, pos, a)]
+    assert count_moves(t, pos) == count
+    assert actions == [nth_move(t, pos, index) for index in range(count)]
+    assert has_move(t, pos) == (count > 0)
 
 
 @games
@@ -134,7 +135,7 @@ def test_immediate_wins_are_found_where_there_are_any(rules, seed):
     for _ in range(10):
         game = random_position(rules, rng)
         wins = wins_by_trying(game)
-        found = kernels.immediate_win(tables(rules), game.arrays)
+        found = immediate_win(tables(rules), game.arrays)
         assert found in wins if wins else found == -1
 
 

@@ -9,21 +9,11 @@ import numpy as np
 import pytest
 
 from env import Game
-from env.board import (
-    ATTACKER,
-    DEFENDER,
-    KING,
-    NONE,
-    Position,
-    copy_position,
-    new_position,
-    play,
-    unmake,
-    winner,
-    write_moves,
-)
+from env.board import NONE, play, unmake, winner
 from env.jit import kernel
+from env.moves import write_moves
 from env.notation import format_position
+from env.position import ATTACKER, DEFENDER, KING, Position, copy_position, new_position
 from env.rules import RULES
 from env.tables import Tables, tables
 from search.alphabeta import WIN, AlphaBeta, AlphaBetaResult

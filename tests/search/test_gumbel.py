@@ -12,7 +12,7 @@ import pytest
 from hash_evaluator import HashEvaluator
 
 from env import RULES, Game
-from env.board import PLY, copy_position
+from env.position import PLY, copy_position
 from env.tables import tables
 from search.config import SearchConfig
 from search.gumbel import best_edge, improved_policy, plan

@@ -10,20 +10,10 @@ from hash_evaluator import HashEvaluator
 from positions import ending
 
 from env import RULES, Game
-from env.board import (
-    NONE,
-    REVERSIBLE,
-    TO_PLAY,
-    Position,
-    copy_position,
-    immediate_win,
-    new_position,
-    play,
-    unmake,
-    winner,
-    write_moves,
-)
+from env.board import NONE, play, unmake, winner
 from env.jit import kernel
+from env.moves import immediate_win, write_moves
+from env.position import REVERSIBLE, TO_PLAY, Position, copy_position, new_position
 from env.rules import ATTACKERS
 from env.tables import Tables, tables
 from search.config import SearchConfig

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from env import RULES, Game
-from env.board import REASONS, TO_PLAY
+from env.board import REASONS
 from env.encoding import position_input
+from env.position import TO_PLAY
 from env.tables import tables
 from search.config import SearchConfig
 from search.tree import ROOT
