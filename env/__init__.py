@@ -1,6 +1,7 @@
 """The games: rules, positions, notation and Gymnasium environments."""
 
-from env.game import Game, IllegalMove, Outcome
+from env.game import Game, Outcome
+from env.illegal import IllegalMove
 from env.notation import Move, NotationError
 from env.perft import perft
 from env.registration import register_environments

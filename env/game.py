@@ -1,4 +1,4 @@
-"""`Game`: one game for people's code, with its history, its end, and errors that say what is wrong.
+"""`Game`: one game for people's code, with its history and its end.
 
 A thin layer over the kernels of `env.moves` and `env.board`; programs that play many games at once use those directly.
 """
@@ -13,6 +13,7 @@ import numpy as np
 from env import board as kernels
 from env.board import AGREEMENT, FORFEIT, NONE, REASONS, RESIGNATION
 from env.encoding import action_number, action_squares
+from env.illegal import IllegalMove, broken_rule, illegal_move
 from env.moves import is_legal, write_moves
 from env.notation import (
     PIECE_NAMES,
@@ -26,29 +27,9 @@ from env.notation import (
     square_name,
     square_names,
 )
-from env.position import ATTACKER, EMPTY, KING, KING_SQUARE, PLY, TO_PLAY, Position, load, new_position
+from env.position import KING_SQUARE, PLY, TO_PLAY, Position, load, new_position
 from env.rules import ATTACKERS, DEFENDERS, SIDES, Rules, get_rules
 from env.tables import tables
-
-
-class IllegalMove(ValueError):
-    """A move that the rules forbid. The message names the rule and lists what may be played instead.
-
-    Attributes:
-        move: the move that was tried.
-        problem: the rule that it breaks, one sentence.
-        legal_moves: what the piece may do; where the side to play has no piece there, all that it may do.
-    """
-
-    def __init__(self, move: Move, problem: str, legal_moves: list[Move], instead: str) -> None:
-        self.move = move
-        self.problem = problem
-        self.legal_moves = legal_moves
-        self._instead = instead
-        super().__init__(f"{move} is illegal: {problem}{instead}")
-
-    def __reduce__(self) -> tuple[type[IllegalMove], tuple[Move, str, list[Move], str]]:
-        return type(self), (self.move, self.problem, self.legal_moves, self._instead)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +219,11 @@ class Game:
             except NotationError as error:
                 raise NotationError(error.problem, text, at + error.column - 1) from None
         origin, target = square_index_of(move.origin, size), square_index_of(move.target, size)
-        problem = self._problem(origin, target)
+        if self.outcome is not None:
+            raise IllegalMove(move, self._over(), [], "")
+        problem = broken_rule(self.rules, self._position, origin, target)
         if problem:
-            raise self._illegal(move, origin, problem)
+            raise illegal_move(self._position, move, origin, problem, self.legal_moves())
         return action_number(self.rules, origin, target)
 
     def play(self, move: Move | str) -> list[str]:
@@ -373,50 +356,10 @@ class Game:
         if self.outcome is not None:
             raise ValueError(self._over())
 
-    # What is wrong with a move
-
     def _over(self) -> str:
         assert self.outcome is not None
         winner = f"{self.outcome.winner} won" if self.outcome.winner else "draw"
         return f"the game is over ({winner}: {self.outcome.reason})"
-
-    def _problem(self, origin: int, target: int) -> str:
-        """Return which rule a move between two squares of the board breaks, or the empty text."""
-        size, board, to_play = self.rules.size, self._position.board, self._position.info[TO_PLAY]
-        piece = int(board[origin])
-        origin_name, target_name = square_name(size, origin), square_name(size, target)
-        if self.outcome is not None:
-            return self._over()
-        if piece == EMPTY:
-            return f"there is no piece on {origin_name}"
-        if (piece == ATTACKER) != (to_play == ATTACKERS):
-            return f"not your piece: the {PIECE_NAMES[piece]} on {origin_name}; {SIDES[to_play]} are to play"
-        if origin == target:
-            return "a move ends on another square than it begins on"
-        ranks, files = target // size - origin // size, target % size - origin % size
-        if ranks and files:
-            return f"{target_name} is not on a line with {origin_name}; pieces move along ranks and files"
-        step = (size if ranks > 0 else -size) if ranks else (1 if files > 0 else -1)
-        for square in range(origin + step, target + step, step):
-            if board[square] != EMPTY:
-                return f"blocked by the {PIECE_NAMES[board[square]]} on {square_name(size, square)}"
-        if target_name in self.rules.closed:
-            return f"restricted square: nobody may stop on {target_name}"
-        if piece != KING and target_name in self.rules.king_only:
-            return f"restricted square: only the king may stop on {target_name}"
-        return ""
-
-    def _illegal(self, move: Move, origin: int, problem: str) -> IllegalMove:
-        legal = self.legal_moves()
-        if self.outcome is not None:
-            return IllegalMove(move, problem, legal, "")
-        piece, to_play = self._position.board[origin], self._position.info[TO_PLAY]
-        if piece == EMPTY or (piece == ATTACKER) != (to_play == ATTACKERS):
-            origins = ", ".join(dict.fromkeys(m.origin for m in legal))
-            return IllegalMove(move, problem, legal, f"; the {SIDES[to_play]} may move from {origins}")
-        legal = [m for m in legal if m.origin == move.origin]
-        may = f"may play {', '.join(map(str, legal))}" if legal else "has no legal move"
-        return IllegalMove(move, problem, legal, f"; the {PIECE_NAMES[piece]} on {move.origin} {may}")
 
 
 def _side(name: str) -> int:

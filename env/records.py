@@ -23,7 +23,8 @@ import re
 from dataclasses import dataclass, field
 
 from env.board import REASONS
-from env.game import Game, IllegalMove
+from env.game import Game
+from env.illegal import IllegalMove
 from env.notation import Move, NotationError, format_position, parse_position, scan_square
 from env.rules import RULES, SIDES, Rules
 
