@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from app.board_text import Signs, draw_board
+from app.phrases import ending, ordinal, repetition_warning, taking, view
 from arena.files import write_text
 from arena.players import Player, Thought
 from env import Game, Move
@@ -30,15 +31,6 @@ OFFER_CHANCE, OFFER_PAUSE = 0.9, 20
 
 _MOVE = re.compile(r"([a-z])([1-9]\d?)\s*[-–—x]?\s*([a-z])([1-9]\d?)")
 _SQUARE = re.compile(r"[a-z][1-9]\d?")
-_REASONS = {
-    "king_escaped": "the king has reached his goal",
-    "king_captured": "the king has been taken",
-    "no_moves": "the side to move has no legal move",
-    "repetition": "the position has come about for the {limit} time",
-    "agreement": "the players agreed a draw",
-    "resignation": "the {loser} resigned",
-    "forfeit": "the {loser} forfeited",
-}
 
 
 class CommandError(ValueError):
@@ -103,35 +95,14 @@ class Terminal:
 
     def _show(self) -> None:
         self.console.print(draw_board(self.game, self._signs, self._flipped), soft_wrap=True)
-        outcome = self.game.outcome
-        if outcome is not None:
+        if self.game.outcome is not None:
             self._banner()
         elif self.game.occurrences() > 1:
-            limit, fate = self.game.rules.repetition_limit, self._fate()
-            self._say(
-                f"This position has come about {self.game.occurrences()} times; the {_ordinal(limit)} time {fate}.",
-                "bold yellow",
-            )
-
-    def _fate(self) -> str:
-        loses = self.game.rules.repetition == "loss"
-        return "loses for the side that brings it about" if loses else "is a draw"
+            self._say(repetition_warning(self.game), "bold yellow")
 
     def _banner(self) -> None:
-        outcome = self.game.outcome
-        assert outcome is not None
-        loser = None if outcome.winner is None else SIDES[1 - SIDES.index(outcome.winner)]
-        limit = _ordinal(self.game.rules.repetition_limit)
-        reason = _REASONS[outcome.reason].format(loser=loser, limit=limit)
-        if outcome.reason == "repetition" and loser is not None:
-            reason += f", brought about by the {loser}"
-        if outcome.winner is None:
-            result, style = "A draw", "bold yellow"
-        else:
-            won = outcome.winner == self.side
-            result = f"{'You win' if won else 'You lose'} ({outcome.winner} win)"
-            style = "bold green" if won else "bold red"
-        self._say(f"*** {result}: {reason}, after {self.game.ply} plies. ***", style)
+        text, style = ending(self.game, self.side)
+        self._say(f"*** {text} ***", style)
         self._say("`new` begins another game; `undo`, `save FILE` and `quit` work too.")
 
     # The engine
@@ -153,7 +124,7 @@ class Terminal:
                 return
             self._say("The engine declines the draw.")
         taken = self.game.play(thought.move)
-        self._say(f"{side} play {thought.move}{_taking(taken)}", "bold")
+        self._say(f"{side} play {thought.move}{taking(taken)}", "bold")
         self._show()
         drawish = thought.proven == "draw" or (thought.outlook is not None and thought.outlook[1] >= OFFER_CHANCE)
         rested = self.game.ply - self._offered_at >= OFFER_PAUSE
@@ -198,7 +169,7 @@ class Terminal:
         if end is not None and end.reason == "repetition" and end.winner != self.side:
             limit = self.game.rules.repetition_limit
             fate = "you lose" if end.winner else "the game is a draw"
-            question = f"This brings the position about for the {_ordinal(limit)} time: {fate}. Play it all the same?"
+            question = f"This brings the position about for the {ordinal(limit)} time: {fate}. Play it all the same?"
             if not self._confirm(question):
                 return
         taken = self.game.play(move)
@@ -206,7 +177,7 @@ class Terminal:
         if self._offering and self.game.outcome is None:
             self.game.offer_draw()
         self._offering = False
-        self._say(f"{self.side} play {move}{_taking(taken)}", "bold")
+        self._say(f"{self.side} play {move}{taking(taken)}", "bold")
         self._show()
 
     def _pick(self, number: int) -> None:
@@ -272,26 +243,8 @@ class Terminal:
 
     def _view(self, _: str) -> None:
         self._require_turn()
-        thought, to_play = self._think(), self.game.to_play
-        other = SIDES[1 - SIDES.index(to_play)]
-        if thought.outlook is not None:
-            chances = dict(zip((to_play, "draw", other), thought.outlook))
-            shown = [f"attackers win {chances['attackers']:.0%}", f"defenders win {chances['defenders']:.0%}"]
-            if chances["draw"] >= 0.005:
-                shown.insert(1, f"draw {chances['draw']:.0%}")
-            self._say("Chances: " + ", ".join(shown))
-        elif thought.score and not thought.proven:
-            self._say(f"Score for the {to_play}: {thought.score}")
-        elif not thought.proven:
-            self._say(f"{self.engine.name} has no view.")
-        if thought.proven:
-            within = f" in {thought.plies} plies" if thought.plies else ""
-            fate = {"win": f"the {to_play} win", "loss": f"the {other} win"}.get(thought.proven, "a draw")
-            self._say(f"Certain: {fate}{within} with best play")
-        if thought.line:
-            self._say("Likely: " + " ".join(str(move) for move in thought.line))
-        if thought.effort:
-            self._say(f"({thought.effort})")
+        for line in view(self._think(), self.game.to_play, self.engine.name):
+            self._say(line)
 
     def _resign(self, _: str) -> None:
         self._require_turn()
@@ -426,11 +379,3 @@ def line_reader(console: Console) -> Callable[[str], str]:
         return line
 
     return read
-
-
-def _taking(squares: list[str]) -> str:
-    return f", taking {', '.join(squares)}" if squares else ""
-
-
-def _ordinal(number: int) -> str:
-    return {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")
