@@ -14,39 +14,37 @@ from env.tables import KING_KIND, SOLDIER, Tables
 
 
 @kernel
+def _moves_from(t: Tables, pos: Position, rank: int, file: int) -> int:
+    """Return how many squares the piece there may go to."""
+    n = t.size
+    kind = KING_KIND if rank * n + file == pos.info[KING_SQUARE] else SOLDIER
+    along = int(t.stops[t.line_kind[kind, rank], pos.lines[rank] | pos.lines[n + rank], file])
+    return along + int(t.stops[t.line_kind[kind, n + file], pos.lines[2 * n + file], rank])
+
+
+@kernel
 def count_moves(t: Tables, pos: Position) -> int:
     """Return the number of legal moves of the side to play."""
-    n, own, king = t.size, pos.info[TO_PLAY] * t.size, pos.info[KING_SQUARE]
+    own = pos.info[TO_PLAY] * t.size
     count = 0
-    for rank in range(n):
+    for rank in range(t.size):
         rest = pos.lines[own + rank]
-        if rest == 0:
-            continue
-        occupied = pos.lines[rank] | pos.lines[n + rank]
         while rest:
-            file = int(t.lowest[rest])
+            count += _moves_from(t, pos, rank, int(t.lowest[rest]))
             rest &= rest - 1
-            kind = KING_KIND if rank * n + file == king else SOLDIER
-            count += int(t.stops[t.line_kind[kind, rank], occupied, file])
-            count += int(t.stops[t.line_kind[kind, n + file], pos.lines[2 * n + file], rank])
     return count
 
 
 @kernel
 def has_move(t: Tables, pos: Position) -> bool:
     """Return whether the side to play has a legal move."""
-    n, own, king = t.size, pos.info[TO_PLAY] * t.size, pos.info[KING_SQUARE]
-    for rank in range(n):
+    own = pos.info[TO_PLAY] * t.size
+    for rank in range(t.size):
         rest = pos.lines[own + rank]
-        occupied = pos.lines[rank] | pos.lines[n + rank]
         while rest:
-            file = int(t.lowest[rest])
+            if _moves_from(t, pos, rank, int(t.lowest[rest])) > 0:
+                return True
             rest &= rest - 1
-            kind = KING_KIND if rank * n + file == king else SOLDIER
-            if t.stops[t.line_kind[kind, rank], occupied, file] > 0:
-                return True
-            if t.stops[t.line_kind[kind, n + file], pos.lines[2 * n + file], rank] > 0:
-                return True
     return False
 
 
@@ -97,23 +95,23 @@ def nth_move(t: Tables, pos: Position, index: int) -> int:
 
     With `count_moves` this draws a random move faster than a list of all of them does.
     """
-    n, own, king = t.size, pos.info[TO_PLAY] * t.size, pos.info[KING_SQUARE]
+    n, own = t.size, pos.info[TO_PLAY] * t.size
     for rank in range(n):
         rest = pos.lines[own + rank]
-        occupied = pos.lines[rank] | pos.lines[n + rank]
         while rest:
             file = int(t.lowest[rest])
             rest &= rest - 1
-            square = rank * n + file
-            kind = KING_KIND if square == king else SOLDIER
-            column = pos.lines[2 * n + file]
-            moves = int(t.stops[t.line_kind[kind, rank], occupied, file])
-            moves += int(t.stops[t.line_kind[kind, n + file], column, rank])
+            moves = _moves_from(t, pos, rank, file)
             if index >= moves:
                 index -= moves
                 continue
+            square = rank * n + file
+            kind = KING_KIND if square == pos.info[KING_SQUARE] else SOLDIER
             for direction in range(4):
-                line, place = (column, rank) if direction % 2 == 0 else (occupied, file)
+                if direction % 2 == 0:
+                    line, place = pos.lines[2 * n + file], rank
+                else:
+                    line, place = pos.lines[rank] | pos.lines[n + rank], file
                 step = (n, 1, -n, -1)[direction]
                 for distance in range(t.slide[line, place, 1 - direction // 2]):
                     if t.may_stop[kind, square + (distance + 1) * step]:
