@@ -123,6 +123,20 @@ class MatchResult:
         return wilson(sum(scores) / len(scores) if scores else 0.5, len(distinct))
 
     @property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """95 % score intervals as attackers and as defenders.
+
+        A player has one game of each pair on either side, so the games of a side are independent; of those that were
+        played move for move alike only one counts.
+        """
+        intervals = {}
+        for side in SIDES:
+            games = self.side(side)
+            mean = sum(game.score for game in games) / len(games) if games else 0.5
+            intervals[side] = wilson(mean, len({_line(game) for game in games}))
+        return intervals
+
+    @property
     def unfinished(self) -> int:
         """Games cut off at the ply limit."""
         return sum(game.game.outcome is None for game in self.played)
@@ -170,6 +184,7 @@ class MatchResult:
             "openings": self.openings,
             "score": self.score,
             "interval": list(self.interval),
+            "intervals": {side: list(interval) for side, interval in self.intervals.items()},
             "games": self.games,
             "planned": self.planned,
             "unfinished": self.unfinished,

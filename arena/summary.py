@@ -40,8 +40,8 @@ def match_table(result: MatchResult) -> Group:
         table.add_column(column if column == "overall" else f"as {column}", justify="right")
     score = result.score
     table.add_row("score", *(_percent(score[column]) for column in columns), style="bold")
-    low, high = result.interval
-    table.add_row("95 % interval", "", "", f"{low:.1%} to {high:.1%}", end_section=True)
+    intervals = (*result.intervals.values(), result.interval)
+    table.add_row("95 % interval", *(f"{low:.1%} to {high:.1%}" for low, high in intervals), end_section=True)
     by_side = [result.results(side) for side in (*SIDES, None)]
     for kind in ("won", "drawn", "lost", UNFINISHED):
         table.add_row(kind, *(str(counts[kind]) for counts in by_side))
@@ -79,7 +79,7 @@ def match_notes(result: MatchResult, asked: int, openings: int) -> list[str]:
     if result.interrupted:
         notes.append(
             f"Interrupted: {result.games} of {result.planned} games were over. Short games end first, so this score "
-            "leans to whoever wins quickly; the interval takes whole pairs only."
+            "leans to whoever wins quickly; the overall interval takes whole pairs only."
         )
     return notes
 

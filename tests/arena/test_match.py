@@ -137,6 +137,7 @@ def test_repeated_pairs_are_seen_and_do_not_narrow_the_interval() -> None:
     assert thrice.games == 24
     assert thrice.distinct == once.distinct <= 8
     assert thrice.interval == once.interval
+    assert thrice.intervals == once.intervals
 
 
 def test_the_interval_counts_pairs() -> None:
@@ -146,10 +147,19 @@ def test_the_interval_counts_pairs() -> None:
     assert result.interval == wilson(overall, 20)
 
 
+def test_a_sides_interval_counts_its_own_games() -> None:
+    result = match(Scripted(wrong=True), RandomPlayer(), 8)
+    assert result.intervals == {"attackers": wilson(0.0, 4), "defenders": wilson(0.0, 4)}
+    result = match(RandomPlayer(), RandomPlayer(), 40, seed=2)
+    scores = {side: score for side, score in result.score.items() if score is not None}
+    assert result.intervals == {side: wilson(scores[side], 20) for side in ("attackers", "defenders")}
+
+
 def test_json_holds_what_others_read() -> None:
     data = match(RandomPlayer(), Scripted(), 8).to_json()
     assert set(data["score"]) == {"attackers", "defenders", "overall"}
     assert len(data["interval"]) == 2
+    assert {side: len(interval) for side, interval in data["intervals"].items()} == {"attackers": 2, "defenders": 2}
     assert data["games"] == data["planned"] == 8
     assert {"unfinished", "distinct", "lengths", "ends", "player", "opponent", "game", "layout", "seed"} <= set(data)
 
