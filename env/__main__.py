@@ -56,9 +56,8 @@ def _perft(given: argparse.Namespace) -> int:
         return 2
     for move, count in counts.items():
         print(f"{move}: {count}")
-    print(
-        f"{total} sequences of {given.depth} plies in {seconds:.3f} s, {total / max(seconds, 1e-9) / 1e6:.1f} M nodes/s"
-    )
+    speed = f", {total / seconds / 1e6:.1f} M nodes/s" if total >= 100_000 else ""  # fewer say nothing
+    print(f"{total} sequences of {given.depth} plies in {seconds:.3f} s{speed}")
     return 0
 
 

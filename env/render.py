@@ -186,7 +186,7 @@ def add_render_command(commands: argparse._SubParsersAction[argparse.ArgumentPar
     parser.add_argument("--moves", nargs="+", default=[], metavar="MOVE", help="moves to play first, as in d2-c2")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write a PNG picture instead of text")
     parser.add_argument(
-        "--side", type=int, default=PICTURE_SIDE, metavar="PIXELS", help="its width (default: %(default)s)"
+        "--side", type=int, default=PICTURE_SIDE, metavar="PIXELS", help="its width at most (default: %(default)s)"
     )
     parser.add_argument("--ascii", action="store_true", help="text without characters beyond ASCII")
     parser.set_defaults(run=_run)

@@ -78,6 +78,7 @@ def make_openings(
     """Return `count` lines, shortest first, and how many random lines were looked at."""
     rng = np.random.default_rng(seed)
     search = AlphaBeta(rules, table_megabytes=64)
+    start, end = ("\r", "") if sys.stderr.isatty() else ("", "\n")
     known: set[bytes] = set()
     lines: list[str] = []
     tried = 0
@@ -94,8 +95,8 @@ def make_openings(
             and abs(search.run(game, depth=depth).score) <= within
         ):
             lines.append(" ".join(str(move) for move in game.moves))
-            print(f"\r{len(lines)} of {count} ({tried} tried)", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+            print(f"{start}{len(lines)} of {count} ({tried} tried)", end=end, file=sys.stderr, flush=True)
+    print(end=start and "\n", file=sys.stderr)
     return sorted(lines, key=lambda line: (line.count(" "), line)), tried
 
 
