@@ -31,13 +31,13 @@ from training.config_file import (
     read_config,
     refuse_unknown,
 )
-from training.hints import door, program
+from training.hints import counted, door, program
 from training.learner import LearnerError
 from training.loop import BEST, LATEST, Loop
-from training.measure import Strength, check_opponent
-from training.monitor import Monitor
+from training.measure import ROUND_GAMES, Strength, check_opponent
+from training.monitor import Monitor, clock
 from training.run_folder import RunError, RunFolder, refuse_existing
-from training.stopping import Stop
+from training.stopping import GRACE_SECONDS, Stop
 from training.trainer import Choices, Training, choose, estimate
 
 RUNS = Path("runs")
@@ -45,6 +45,8 @@ RUNS = Path("runs")
 # What a resumed run cannot change: its game, its network, and the shape of what is in flight.
 FIXED = ("game", "run.seed", "selfplay.groups", "selfplay.games_per_group", "selfplay.max_plies", "selfplay.layouts")
 FIXED_SECTIONS = ("network.", "search.discount")
+
+WEAK = 0.2  # a side's score below which people are told what it means
 
 EXPLAINED = (ConfigError, RunError, CheckpointError, PlayerError, OpeningsError)
 
@@ -71,17 +73,21 @@ def main(arguments: Sequence[str] | None = None, started: float | None = None) -
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        usage="python train.py [--config FILE] [--minutes M] [--device cpu|cuda|auto] [--out RUN] [--resume RUN] "
-        "[--init CHECKPOINT] [--section.key VALUE ...]",
+        usage="python train.py [--config FILE] [--minutes M] [--device cpu|cuda|auto]\n"
+        "                       [--out RUN] [--init CHECKPOINT] [--section.key VALUE ...]\n"
+        "       python train.py --resume RUN [--minutes M] [--device cpu|cuda|auto]\n"
+        "                       [--section.key VALUE ...]",
         description="Learn a game by self-play. Without options: Brandubh, about ten minutes. "
-        "Ctrl-C stops at any time without loss; --resume goes on.",
+        "Ctrl-C stops at any time without loss; --resume goes on. A setting has the value of the command line, else "
+        "of the config file, else the built-in default that is named below.",
         allow_abbrev=False,
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings (YAML); default: the game's in configs/")
     parser.add_argument(
         "--minutes",
         metavar="M",
-        help="stop M minutes from now, the last measurement included; with --resume: go on for M more minutes",
+        help="stop M minutes from now, the last measurement included; with --resume: go on for M more minutes. "
+        "An iteration is never cut short, so that very short runs take longer",
     )
     parser.add_argument("--device", metavar="cpu|cuda|auto", help="where the network runs")
     parser.add_argument("--out", type=Path, metavar="RUN", help="folder of the new run; default: runs/<game>-<time>")
@@ -143,8 +149,9 @@ def _resume(path: Path, overrides: dict[str, str], minutes: str | None, started:
         config = folder.config(overrides)
         _refuse_changes(before, config, path)
         if _finished(folder, config):
+            done = f"{counted(manifest.iteration, 'iteration')} in {clock(manifest.seconds)} minutes"
             print(
-                f"{path} is finished: {manifest.iteration:,} iterations in {manifest.seconds / 60:.1f} minutes.\n"
+                f"{path} is finished: {done}.\n"
                 f"To go on for 10 more minutes: {door('train.py', '--resume', path, '--minutes', '10')}"
             )
             return 0
@@ -169,19 +176,21 @@ def _train(training: Training, folder: RunFolder, stop: Stop, started: float) ->
     folder.repair_metrics(last)
     began = started - last.seconds
     monitor = Monitor(
-        folder.path, training.config, last.iteration, began, on_gone=lambda: stop.request("nobody reads the output")
+        folder.path, training.config, last.metrics, began, on_gone=lambda: stop.request("nobody reads the output")
     )
     loop = Loop(training, folder, last, monitor, started)
+    stop.notify = lambda reason: monitor.stopping(_stopping(reason))
+    stop.last_words = lambda: f"Ended at once. {_safe(loop)} To go on: {door('train.py', '--resume', folder.path)}"
     strength: Strength | None = None
     try:
         with monitor:
             loop.publish()
             loop.run()
-            if not stop and training.config.measure.final_games:
+            if not stop:
                 strength = loop.final_measurement()
             if not stop:
+                loop.finish(strength)
                 _write_result(folder, loop, strength)
-                loop.publish()
         _farewell(loop, strength, monitor)
         return 0
     except LearnerError as error:
@@ -204,37 +213,71 @@ def _train(training: Training, folder: RunFolder, stop: Stop, started: float) ->
 def _farewell(loop: Loop, strength: Strength | None, monitor: Monitor) -> None:
     path, stop, last = loop.folder.path, loop.stop, loop.last
     if stop:
-        monitor.say(
-            f"Stopped ({stop.reason}). Everything up to iteration {last.iteration:,} is saved. "
-            f"To go on:\n  {escape(door('train.py', '--resume', path))}"
-        )
+        given_up = f" {loop.abandoned.capitalize()} was given up." if loop.abandoned else ""
+        monitor.say(f"Stopped ({stop.reason}).{given_up} {_safe(loop)} To go on:", fold=True)
+        monitor.say(f"  {escape(door('train.py', '--resume', path))}")
         return
-    best = path / BEST
-    opponent = loop.config.measure.opponent
-    lines = [
-        "",
-        f"[bold]Finished[/]: {last.iteration:,} iterations, {last.games:,} games, {last.positions:,} positions "
-        f"in {last.seconds / 60:.1f} minutes.",
-        f"Checkpoint: {escape(str(best))}",
-        f"Against {escape(opponent)}, {loop.config.measure.simulations} simulations a move: "
-        + (f"[bold]{strength}[/]" if strength else "not measured"),
-    ]
-    if strength and loop.training.best != strength and loop.training.best:
-        lines.append(f"(that is the last network; the best is of iteration {loop.training.best.iteration})")
+    best, opponent = path / BEST, loop.config.measure.opponent
     commands = {
         "curves": program("tensorboard", "--logdir", path.parent),
         "go on": door("train.py", "--resume", path, "--minutes", "10"),
-        "evaluate": door("evaluate.py", best, "--opponent", opponent),
-        "play": door("play.py", best, "--terminal"),
     }
-    lines += [f"  {name + ':':<10} {escape(command)}" for name, command in commands.items()]
-    monitor.say("\n".join(lines))
+    monitor.say(
+        f"\n[bold]Finished[/]: {counted(last.iteration, 'iteration')}, {counted(last.games, 'game')}, "
+        f"{counted(last.positions, 'position')} in {clock(last.seconds)} minutes.",
+        fold=True,
+    )
+    learns = last.learner_steps > 0
+    if learns or loop.training.initialised:
+        monitor.say(f"Checkpoint: {escape(str(best))}")
+        commands["evaluate"] = door("evaluate.py", best, "--opponent", opponent)
+        commands["play"] = door("play.py", best, "--terminal")
+    if not learns:
+        minimum = loop.config.replay.minimum
+        monitor.say(
+            f"Learning begins at {minimum:,} positions (replay.minimum) and has not begun, so there was nothing to "
+            "measure. Going on is what helps.",
+            fold=True,
+        )
+    else:
+        monitor.say(
+            f"Against {escape(opponent)}, {loop.config.measure.simulations} simulations a move: "
+            + (f"[bold]{strength}[/]" if strength else _why_not_measured(loop)),
+            fold=True,
+        )
+    if strength and loop.training.best != strength and loop.training.best:
+        monitor.say(f"(that is the last network; the best is of iteration {loop.training.best.iteration})", fold=True)
+    if strength and (meaning := _meaning(strength)):
+        monitor.say(meaning, fold=True)
+    monitor.say("\n".join(f"  {name + ':':<10} {escape(command)}" for name, command in commands.items()))
+
+
+def _safe(loop: Loop) -> str:
+    return f"Everything up to iteration {loop.last.iteration:,} is saved."
+
+
+def _why_not_measured(loop: Loop) -> str:
+    if not loop.config.measure.final_games:
+        return "not measured (measure.final_games is 0)"
+    return f"not measured, as the time did not suffice for {ROUND_GAMES} games; the command `evaluate` below does it"
+
+
+def _meaning(strength: Strength) -> str:
+    """Return a sentence for a score that might be taken for a failure."""
+    if strength.attackers < WEAK <= strength.defenders:
+        return "That is usual for a short run: the attackers learn last, and going on is what helps."
+    if strength.defenders < WEAK <= strength.attackers:
+        return "The defenders are still weak; going on is what helps."
+    if strength.attackers < WEAK:
+        return "Both sides are still weak, as after a short run; going on is what helps."
+    return ""
 
 
 def _write_result(folder: RunFolder, loop: Loop, strength: Strength | None) -> None:
     result = {
         "finished": True,
         "iteration": loop.last.iteration,
+        "seconds": loop.last.seconds,
         "minutes": loop.config.run.minutes,
         "iterations": loop.config.run.iterations,
         "opponent": loop.config.measure.opponent,
@@ -326,10 +369,14 @@ def _positive(text: str, name: str) -> float:
     return value
 
 
+def _stopping(reason: str) -> str:
+    return f"{reason}: finishing this iteration, or giving it up after {GRACE_SECONDS:.0f} s. Once more stops at once."
+
+
 def _on_stop(reason: str) -> None:
-    # A signal may come in the midst of another print (RuntimeError) or from a terminal that is gone (OSError).
+    # Before there is a monitor. A signal may come in the midst of another print, or from a terminal that is gone.
     with contextlib.suppress(OSError, RuntimeError):
-        print(f"\n{reason}: finishing this iteration, a few seconds at most. Once more stops at once.", flush=True)
+        print(f"{reason}: stopping as soon as the run can go on from there. Once more stops at once.", flush=True)
 
 
 def _resource(error: BaseException) -> str | None:

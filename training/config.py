@@ -127,10 +127,14 @@ class BalanceConfig(Section):
         ge=-5,
         le=5,
         multiple_of=0.25,
-        description="log2 of attackers' / defenders' simulations at the beginning",
+        description="log2 of attackers' / defenders' simulations at the beginning; 2 means 4 times as many",
     )
     maximum: float = Field(
-        default=2.0, ge=0, le=5, multiple_of=0.25, description="the ratio's log2 stays within +- this"
+        default=2.0,
+        ge=0,
+        le=5,
+        multiple_of=0.25,
+        description="the ratio's log2 stays within +- this; 2: between a quarter and four times",
     )
     target: float = Field(
         default=0.5, ge=0.05, le=0.95, description="the attackers' share of wins to steer for; draws count half"

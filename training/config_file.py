@@ -85,7 +85,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         if key[:-1] not in groups:
             title = f"settings: {'.'.join(key[:-1])}" if key[1:] else "settings"
             groups[key[:-1]] = parser.add_argument_group(title, _section_help(key[:-1]))
-        default = "" if field.is_required() else f"; default {_show(field.default)}"
+        default = "" if field.is_required() else f"; built-in default {_show(field.default)}"
         text = f"{field.description or ''} [{_allowed(key).removeprefix('allowed: ')}{default}]"
         groups[key[:-1]].add_argument(
             "--" + ".".join(key), dest=".".join(key), metavar="VALUE", help=text.replace("%", "%%").strip()
@@ -197,8 +197,15 @@ def _line_number(problem: str) -> int:
 
 
 def _suggest(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    close = [key for key in known if _shortens(name, key)] or difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _shortens(name: str, key: str) -> bool:
+    """Return whether `name` is a short form of `key`, as learner.lr and learner.learning of learner.learning_rate."""
+    (section, _, short), (home, _, word) = name.rpartition("."), key.rpartition(".")
+    initials = "".join(part[:1] for part in word.split("_"))
+    return section == home and len(short) > 1 and (short == initials or word.startswith(short))
 
 
 def _elsewhere(name: str) -> str:

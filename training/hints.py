@@ -1,4 +1,4 @@
-"""Commands to tell people, written so that they work when pasted into the same terminal."""
+"""Words to people; above all commands, written so that they work when pasted into the same terminal."""
 
 from __future__ import annotations
 
@@ -31,3 +31,8 @@ def quoted(argument: str | os.PathLike[str]) -> str:
     """Return an argument as a shell wants it."""
     text = os.fspath(argument)
     return f'"{text}"' if os.name == "nt" and " " in text else text if os.name == "nt" else shlex.quote(text)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things, as ``1 iteration`` or ``1,200 iterations``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 
 from training.balance import QUARTERS
+from training.hints import counted
 from training.measure import Strength, measure
 from training.metrics import Metrics, selfplay_metrics, strength_metrics
 from training.monitor import Monitor
@@ -26,6 +27,7 @@ from training.trainer import Training
 LATEST, BEST = "latest.safetensors", "best.safetensors"
 CANDIDATE = ".candidate.safetensors"
 FINAL_SHARE = 0.2  # the most that the last measurement may take of a start's time
+SLOW_SECONDS = 3.0  # without a batch: kernels are being compiled
 
 
 class Loop:
@@ -37,6 +39,9 @@ class Loop:
         last: the iteration on disk that it is at.
         monitor: who is told.
         started: `time.monotonic()` at the start of the process.
+
+    Attributes:
+        abandoned: the work that a request to stop made it give up, or "".
     """
 
     def __init__(self, training: Training, folder: RunFolder, last: Manifest, monitor: Monitor, started: float) -> None:
@@ -44,7 +49,7 @@ class Loop:
         self.config, self.stop = training.config, training.stop
         self._began = started - last.seconds
         self._kept = self._kept_seconds(last.seconds)
-        self._first = True
+        self.abandoned = ""
         self._pictured = -math.inf
         self._iteration_seconds = 0.0
         self._measurement_seconds = 0.0
@@ -62,21 +67,37 @@ class Loop:
                 try:
                     self._turn(pool)
                 except Interrupted:
+                    self.abandoned = f"iteration {self.last.iteration + 1:,}"
                     return
         self.monitor.phase("ending")
 
     def final_measurement(self) -> Strength | None:
-        """Measure the last network more thoroughly, in the time kept for it; None when stopped or out of time."""
+        """Measure the last network more thoroughly, in the time kept for it.
+
+        Returns:
+            Its strength, or None when stopped, out of time, or where nothing has been learnt that could be measured.
+        """
         config = self.config.measure
+        if not config.final_games or not self.training.progress.learner_steps:
+            return None
+        self.monitor.note(next="")
         limit = self.config.run.minutes
         left = max(self._kept / 2, 60 * limit - self.seconds()) if limit else 60 * config.final_minutes
         try:
             strength = self._measure(config.final_games, left, "the last measurement")
         except Interrupted:
+            self.abandoned = "the last measurement"
             return None
         if strength is not None:
             self.monitor.curves(strength_metrics(strength), strength.iteration)
         return strength
+
+    def finish(self, strength: Strength | None) -> None:
+        """Store what came after the last iteration: the time it took, and its `strength`."""
+        self.training.progress.seconds = self.seconds()
+        metrics = self.last.metrics | (strength_metrics(strength) if strength else {})
+        self.last = self.folder.amend(self.training.manifest(metrics))
+        self.publish()
 
     def publish(self) -> None:
         """Write the checkpoints that belong to the iteration on disk; they follow from it and can be made again."""
@@ -109,8 +130,7 @@ class Loop:
         training, progress, monitor = self.training, self.training.progress, self.monitor
         began = time.monotonic()
         ratio = training.balance.ratio(progress.positions)
-        monitor.phase("self-play" + (", which first compiles kernels that are new" if self._first else ""))
-        self._first = False
+        monitor.phase(lambda: "self-play" + self._slow_start(began))
         shard = training.play(pool)
         played = time.monotonic()
         training.account(shard)
@@ -130,7 +150,7 @@ class Loop:
             "learner_steps": progress.learner_steps,
             **losses,
             **selfplay_metrics(shard),
-            "selfplay/budget_ratio": ratio / QUARTERS,
+            "selfplay/attackers_budget": 2 ** (ratio / QUARTERS),
             "speed/positions_per_second": shard.positions / (learnt - began),
             "speed/selfplay_seconds": played - began,
             "speed/learner_seconds": learnt - played,
@@ -157,20 +177,33 @@ class Loop:
         self._picture(shard)
         self._iteration_seconds = time.monotonic() - began - (self._measurement_seconds if strength else 0)
 
+    def _slow_start(self, began: float) -> str:
+        waits = not self.training.batches and time.monotonic() > began + SLOW_SECONDS
+        return ", as soon as its kernels are compiled (once, a minute or so)" if waits else ""
+
     def _regular_measurement(self) -> Strength | None:
         config, training = self.config.measure, self.training
         if not config.minutes or self.stop or training.progress.learner_steps == 0:
             return None
         if training.progress.seconds < training.measured_at + 60 * config.minutes:
             return None
-        limit = self.config.run.minutes
-        if limit and training.progress.seconds + self._measurement_seconds > 60 * limit - self._kept:
-            return None  # the last measurement is near
+        if self._final_is_near():
+            return None
         began = time.monotonic()
         strength = self._measure(config.games, math.inf, "measuring")
         self._measurement_seconds = time.monotonic() - began
         training.measured_at = self.seconds()
         return strength
+
+    def _final_is_near(self) -> bool:
+        """Return whether the last measurement comes before half the time between two others has passed."""
+        config, limit, progress = self.config.measure, self.config.run, self.training.progress
+        if not config.final_games:
+            return False
+        if limit.iterations is not None and progress.iteration >= limit.iterations:
+            return True
+        ahead = max(self._measurement_seconds, 60 * config.minutes / 2)
+        return limit.minutes is not None and progress.seconds + ahead > 60 * limit.minutes - self._kept
 
     def _measure(self, games: int, seconds: float, phase: str) -> Strength | None:
         training, candidate = self.training, self.folder.path / CANDIDATE
@@ -196,7 +229,10 @@ class Loop:
         strength, _ = measured
         if strength.displaces(training.best):
             training.best = strength
-        self.monitor.say(f"[bold]iteration {strength.iteration}[/] against {self.config.measure.opponent}: {strength}")
+        self._tell_best()
+        self.monitor.say(
+            f"[bold]iteration {strength.iteration}[/] against {self.config.measure.opponent}: {strength}", fold=True
+        )
         return strength
 
     def _picture(self, shard: Shard) -> None:
@@ -208,11 +244,14 @@ class Loop:
         self.monitor.picture(self.training.rules, layout, shard.game_moves(0), self.training.progress.iteration)
 
     def _tell_next(self) -> None:
-        run, config, best = self.config.run, self.config.measure, self.training.best
+        run, config = self.config.run, self.config.measure
+        self._tell_best()
         wait = self.training.measured_at + 60 * config.minutes - self.seconds()
         left = run.checkpoint_every - self.last.iteration % run.checkpoint_every
-        self.monitor.note(
-            checkpoint=f"in {left} iteration{'s' if left > 1 else ''}",
-            measurement=f"in {max(0, wait) / 60:.1f} min" if config.minutes else "at the end",
-            best=f"iteration {best.iteration}: {best}" if best else "not measured yet",
-        )
+        near = self._final_is_near() or not config.minutes
+        measurement = f"in {max(0, wait) / 60:.1f} min" if not near else "at the end" if config.final_games else "none"
+        self.monitor.note(next=f"checkpoint in {counted(left, 'iteration')}, measurement {measurement}")
+
+    def _tell_best(self) -> None:
+        best = self.training.best
+        self.monitor.note(best=f"iteration {best.iteration}: {best}" if best else "not measured yet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from PIL import Image, ImageDraw, ImageFont
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -18,6 +20,8 @@ from rich.table import Table
 from rich.text import Text
 
 from env import Game
+from env.board import TO_PLAY
+from env.notation import square_index
 from env.picture import draw_board
 from env.rules import Rules
 from training.config import RunConfig
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 
 PICTURE_BOARDS = (2, 4)  # rows and columns of positions in a picture of a game
 PICTURE_SIDE = 260  # pixels of one of them
+CAPTION_HEIGHT = 22  # pixels
 
 Row = Mapping[str, int | float]
 
@@ -55,18 +60,17 @@ class Monitor:
     Args:
         path: the run's folder.
         config: its settings.
-        iteration: the last iteration on disk; later TensorBoard events are cut.
+        row: metrics of the last iteration on disk, {} where there is none; later TensorBoard events are cut.
         began: `time.monotonic()` at which the run would have begun, had it never been stopped.
         on_gone: called when nobody can read the output any more.
     """
 
-    def __init__(
-        self, path: Path, config: RunConfig, iteration: int, began: float, on_gone: Callable[[], None]
-    ) -> None:
+    def __init__(self, path: Path, config: RunConfig, row: Row, began: float, on_gone: Callable[[], None]) -> None:
         self.config, self._path, self._began = config, path, began
-        self._purge_step = iteration + 1
-        self._row: Row = {"step": iteration}
-        self._phase, self._notes = "getting ready", {"checkpoint": "", "measurement": "", "best": "not measured yet"}
+        self._row: Row = row or {"step": 0}
+        self._purge_step = int(self._row["step"]) + 1
+        self._phase: Callable[[], str] = lambda: "getting ready"
+        self._notes = {"next": "", "best": "not measured yet", "stopping": ""}
         self._on_gone = on_gone
         self.console = _Console(self._gone)
         self._live = Live(get_renderable=self._render, console=self.console, refresh_per_second=4, transient=True)
@@ -91,17 +95,25 @@ class Monitor:
                 pass  # the curves of the last seconds are in metrics.jsonl
             self._writer = None
 
-    def say(self, text: str) -> None:
-        """Print a line that stays."""
-        self._quietly(lambda: self.console.print(Text.from_markup(text), soft_wrap=True))
+    def say(self, text: str, fold: bool = False) -> None:
+        """Print a line that stays. Only prose is folded between words to fit a terminal: commands are to be copied."""
+        soft = not (fold and self.console.is_terminal)
+        self._quietly(lambda: self.console.print(Text.from_markup(text), soft_wrap=soft))
 
-    def phase(self, text: str) -> None:
-        """Say what is going on at the moment."""
-        self._phase = text
+    def phase(self, text: str | Callable[[], str]) -> None:
+        """Say what is going on at the moment; a function is asked as often as the display is drawn."""
+        self._phase = text if callable(text) else lambda: text
 
     def note(self, **notes: str) -> None:
-        """Set what is said about the next `checkpoint`, the next `measurement` and the `best` network."""
+        """Set what is said of what comes `next` and of the `best` network; '' leaves the line out."""
         self._notes |= notes
+
+    def stopping(self, text: str) -> None:
+        """Say that the run is about to stop; safe in a signal handler."""
+        self._notes["stopping"] = text
+        if not self.console.is_terminal:
+            with contextlib.suppress(OSError, RuntimeError):  # the signal may have come in the midst of another print
+                print(text, flush=True)
 
     def row(self, row: Row) -> None:
         """Show and record an iteration's metrics.
@@ -148,15 +160,17 @@ class Monitor:
         grid.add_column()
         limit = self.config.run.minutes
         bar = ProgressBar(total=60 * limit, completed=min(elapsed, 60 * limit), width=30) if limit else Text("")
-        clock = Table.grid(padding=(0, 1))
-        clock.add_row(_clock(elapsed) + (f" of {_clock(60 * limit)}" if limit else ""), bar)
-        grid.add_row("elapsed", clock)
-        grid.add_row("iteration", f"{row['step']:,.0f}   [dim]now {self._phase}[/]")
+        time_row = Table.grid(padding=(0, 1))
+        time_row.add_row(clock(elapsed) + (f" of {clock(60 * limit)}" if limit else ""), bar)
+        grid.add_row("elapsed", time_row)
+        grid.add_row("iteration", f"{row['step']:,.0f}   [dim]now {self._phase()}[/]")
         for label, text in _parts(row):
             grid.add_row(label, text)
-        grid.add_row("next", f"checkpoint {self._notes['checkpoint']}, measurement {self._notes['measurement']}")
-        grid.add_row("best", self._notes["best"])
-        return Group(Text(f"{self.config.game}  {self._path}", style="bold"), grid)
+        for label, text in self._notes.items():
+            if text:
+                grid.add_row(label, text)
+        # The cursor waits in the empty line, where the ^C that a terminal shows does no harm to the display.
+        return Group(Text(f"{self.config.game}  {self._path}", style="bold"), grid, Text(""))
 
 
 def game_picture(rules: Rules, layout: str, moves: np.ndarray) -> np.ndarray:
@@ -169,22 +183,38 @@ def game_picture(rules: Rules, layout: str, moves: np.ndarray) -> np.ndarray:
         if ply:
             game.play_action(int(moves[ply - 1]))
         if ply in shown:
-            boards.append(draw_board(rules, game.arrays.board, side=PICTURE_SIDE, **_last_move(game)))
+            board = draw_board(rules, game.arrays.board, side=PICTURE_SIDE, **_last_move(game))
+            caption = f"ply {ply}" + (f": {_ending(game)}" if ply == len(moves) else "")
+            boards.append(np.vstack([board, _caption(caption, board.shape[1])]))
     blank = np.full_like(boards[0], 255)
     boards += [blank] * (rows * columns - len(boards))
     return np.vstack([np.hstack(boards[i : i + columns]) for i in range(0, rows * columns, columns)])
 
 
-def _last_move(game: Game) -> dict:
-    from env.notation import square_index
+def _ending(game: Game) -> str:
+    if game.outcome is None:
+        return "truncated"
+    result = f"{game.outcome.winner} win" if game.outcome.winner else "draw"
+    return f"{result}, {game.outcome.reason.replace('_', ' ')}"
 
+
+def _caption(text: str, width: int) -> np.ndarray:
+    """Return uint8 (CAPTION_HEIGHT, width, 3): black on white."""
+    image = Image.new("RGB", (width, CAPTION_HEIGHT), "white")
+    middle = (width / 2, CAPTION_HEIGHT / 2)
+    ImageDraw.Draw(image).text(middle, text, "black", ImageFont.load_default(CAPTION_HEIGHT * 0.6), anchor="mm")
+    return np.asarray(image)
+
+
+def _last_move(game: Game) -> dict:
+    to_play = int(game.arrays.info[TO_PLAY]) if game.outcome is None else None
     if not game.moves:
-        return {"to_play": int(game.arrays.info[0])}
+        return {"to_play": to_play}
     move, size = game.moves[-1], game.rules.size
     return {
         "move": (square_index(size, move.origin), square_index(size, move.target)),
         "captured": [square_index(size, square) for square in game.captured],
-        "to_play": int(game.arrays.info[0]),
+        "to_play": to_play,
     }
 
 
@@ -203,17 +233,27 @@ def _parts(row: Row) -> list[tuple[str, str]]:
             "wins",
             f"attackers {show('selfplay/attackers_win_share', '.0%')}   "
             f"defenders {show('selfplay/defenders_win_share', '.0%')}   draws {show('selfplay/draws', '.0%')}   "
-            f"truncated {show('selfplay/truncated', '.0%')}   budget ratio {show('selfplay/budget_ratio', '.2f')}",
+            f"truncated {show('selfplay/truncated', '.0%')}",
         ),
+        ("balance", _budget(row.get("selfplay/attackers_budget"))),
     ]
+
+
+def _budget(ratio: float | None) -> str:
+    if ratio is None:
+        return "-"
+    if ratio == 1:
+        return "both sides search alike"
+    return f"{'attackers' if ratio > 1 else 'defenders'} search {max(ratio, 1 / ratio):.1f} times as much"
 
 
 def _line(row: Row) -> str:
     parts = "   ".join(f"{label} {text}" for label, text in _parts(row))
-    return f"{_clock(row['seconds'])}   iteration {row['step']:.0f}   {' '.join(parts.split())}"
+    return f"{clock(row['seconds'])}   iteration {row['step']:.0f}   {' '.join(parts.split())}"
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """Return a time as minutes and seconds, with hours where there are any."""
     minutes, seconds = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"

@@ -202,6 +202,18 @@ class RunFolder:
         sync_folder(self.iterations)
         return manifest
 
+    def amend(self, manifest: Manifest) -> Manifest:
+        """Replace what is told of the last iteration, its arrays excepted; return the manifest with their checksums.
+
+        Raises:
+            OSError: as when the disk is full; the manifest is as it was before.
+        """
+        folder = self.iterations / _folder_name(manifest.iteration)
+        manifest = manifest.model_copy(update={"files": self._manifest(folder).files})
+        write_atomically(folder / "manifest.json", manifest.model_dump_json(indent=1).encode())
+        self.repair_metrics(manifest)
+        return manifest
+
     def last(self) -> tuple[Manifest, Arrays]:
         """Return the newest iteration that can be gone on from, and its state. Damaged ones are put aside.
 

@@ -6,13 +6,14 @@ at its next step, since the iteration before is safe on disk. A second signal en
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
 import time
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -33,10 +34,14 @@ class Stop:
     Args:
         grace: seconds that the work at hand gets to end by itself.
         notify: told the reason once, in the main thread.
+
+    Attributes:
+        last_words: gives the line to end with when a second signal ends the process.
     """
 
     def __init__(self, grace: float = GRACE_SECONDS, notify: Callable[[str], None] | None = None) -> None:
         self.grace, self.notify = grace, notify
+        self.last_words: Callable[[], str] = lambda: "Ended at once."
         self.reason: str | None = None
         self._deadline = float("inf")
         self._earlier: dict[signal.Signals, Any] = {}
@@ -73,22 +78,31 @@ class Stop:
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
         if self.reason is not None:
-            if sys.stdout.isatty():
-                os.write(sys.stdout.fileno(), b"\x1b[?25h\n")  # the live display had hidden the cursor
-            os._exit(128 + number)
+            self._end(128 + number)
         self.request(_WORDS[signal.Signals(number).name])
         if self.notify is not None:
             self.notify(self.reason or "")
 
+    def _end(self, status: int) -> NoReturn:
+        # Not `print`: the signal may have come in the midst of one.
+        with contextlib.suppress(OSError, ValueError):
+            handle = sys.__stdout__.fileno() if sys.__stdout__ else 1
+            terminal = os.isatty(handle)
+            os.set_blocking(handle, False)  # a reader that is stuck is not waited for
+            cursor = "\x1b[?25h\n" if terminal else ""  # the live display had hidden it
+            os.write(handle, f"{cursor}{self.last_words()}\n".encode())
+            os.set_blocking(handle, True)  # a terminal is shared with the shell
+        os._exit(status)
+
 
 class Guarded:
-    """An evaluator whose every call is a moment to stop."""
+    """An evaluator before whose every call `check` is called, which may stop the work by raising."""
 
-    def __init__(self, evaluator: Evaluate, stop: Stop) -> None:
-        self._evaluator, self._stop = evaluator, stop
+    def __init__(self, evaluator: Evaluate, check: Callable[[], None]) -> None:
+        self._evaluator, self._check = evaluator, check
 
     def __call__(
         self, inputs: np.ndarray, actions: np.ndarray, counts: np.ndarray, logits: np.ndarray, values: np.ndarray
     ) -> None:
-        self._stop.check()
+        self._check()
         self._evaluator(inputs, actions, counts, logits, values)

@@ -62,6 +62,7 @@ class Training:
         self.config, self.choices, self.stop = config, choices, stop
         self.rules: Rules = get_rules(config.game)
         weights, selfplay, sampling, learner = np.random.SeedSequence(config.run.seed).spawn(4)
+        self.initialised = network is not None  # with weights that were given
         network = network or new_network(config, int(weights.generate_state(1)[0]))
         self.learner = Learner(network, config.learner, choices.device, seed=int(learner.generate_state(1)[0]))
         self.evaluators = [
@@ -72,7 +73,7 @@ class Training:
             self.rules,
             config.selfplay,
             config.search,
-            [Guarded(evaluator, stop) for evaluator in self.evaluators],
+            [Guarded(evaluator, self._before_batch) for evaluator in self.evaluators],
             seed=int(selfplay.generate_state(1)[0]),
         )
         self.replay = Replay(self.rules.cells + 3, config.replay)
@@ -82,12 +83,17 @@ class Training:
         self.debt = 0.0  # learner steps that positions have paid for and that are still to be made
         self.best: Strength | None = None
         self.measured_at = 0.0  # seconds of the run
+        self.batches = 0  # evaluated since this start; only told to people
 
     # -------------------------------------------------------------------------------------------------- a turn
 
     def play(self, pool: ThreadPoolExecutor) -> Shard:
         """Make an iteration's self-play."""
         return self.selfplay.run(self.config.selfplay.steps, self.balance.ratio(self.progress.positions), pool)
+
+    def _before_batch(self) -> None:
+        self.batches += 1
+        self.stop.check()
 
     def learn(self, pool: ThreadPoolExecutor, on_step: Callable[[int, int], None]) -> dict[str, float]:
         """Make the learner steps that are due; return the means of what they report.

@@ -104,7 +104,10 @@ def test_a_second_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
             if "Once more stops at once" in line:
                 break
         process.send_signal(signal.SIGINT)
+        [words] = process.stdout.read().splitlines()
         assert process.wait(PATIENCE) == 130
+        assert words.startswith("Ended at once. Everything up to iteration 0 is saved. To go on: ")
+        assert words.endswith(f"train.py --resume {run}")
     assert last(run) == 0
 
 

@@ -14,6 +14,8 @@ from models import load
 from training.command import main
 from training.config_file import CONFIGS, read_config
 from training.learner import Learner, LearnerError
+from training.measure import Strength
+from training.monitor import clock
 from training.run_folder import RunFolder
 
 # No measurement, and games so short that some end in every iteration.
@@ -31,7 +33,7 @@ def rows(run: Path) -> list[dict[str, float]]:
 
 def timeless(run: Path) -> list[dict[str, float]]:
     return [
-        {k: v for k, v in row.items() if "seconds" not in k and "speed" not in k and "mega" not in k}
+        {k: v for k, v in row.items() if not any(word in k for word in ("seconds", "speed", "mega", "strength"))}
         for row in rows(run)
     ]
 
@@ -89,6 +91,11 @@ def test_stopped_and_resumed_with_other_threads_it_computes_the_same(
     result = json.loads((run / "result.json").read_text())
     assert result["iteration"] == 4
     assert result["score"]["games"] == 2
+    assert rows(run)[-1]["strength/overall"] == result["score"]["overall"]
+    assert not any("strength/overall" in row for row in rows(run)[:-1])
+    assert result["seconds"] == json.loads((run / "iterations/000004/manifest.json").read_text())["seconds"]
+    assert f"4 iterations, {rows(run)[-1]['games']:,} games" in end
+    assert f"in {clock(result['seconds'])} minutes" in end
 
     # ... and a finished run is left alone.
     before = {path: path.stat().st_mtime_ns for path in run.rglob("*") if path.name != "lock"}
@@ -138,6 +145,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(
     output = capsys.readouterr().out
     assert "Ctrl-C: finishing this iteration" in output
     assert "Everything up to iteration 1 is saved" in output
+    assert "given up" not in output
     assert f"python train.py --resume {run}" in output
     assert signal.getsignal(signal.SIGINT) is earlier
     assert last(run) == len(rows(run)) == 1
@@ -146,7 +154,9 @@ def test_ctrl_c_saves_and_says_how_to_go_on(
     assert last(run) == len(rows(run)) == 2
 
 
-def test_a_slow_iteration_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_iteration_is_given_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = tmp_path / "run"
     monkeypatch.setattr("training.stopping.Stop.__init__.__defaults__", (-1.0, None))
 
@@ -156,7 +166,33 @@ def test_a_slow_iteration_is_given_up(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Learner, "step", interrupting)
     assert main([*TINY, "--out", str(run)]) == 0
-    assert last(run) == len(rows(run)) < 4
+    done = last(run)
+    assert done == len(rows(run)) < 4
+    assert f"Iteration {done + 1} was given up. Everything up to iteration {done} is saved" in capsys.readouterr().out
+
+
+def test_before_learning_has_begun_no_strength_is_spoken_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    options = ["--replay.minimum", "1000000", "--run.iterations", "1", "--measure.final_games", "1"]
+    assert main([*TINY, "--out", str(run), *options]) == 0
+    end = capsys.readouterr().out.split("Finished")[1]
+    assert "1 iteration," in end
+    assert "Learning begins at 1,000,000 positions (replay.minimum) and has not begun" in end
+    assert "go on:" in end
+    assert "evaluate.py" not in end
+    assert "play.py" not in end
+
+
+@pytest.mark.parametrize(("attackers", "defenders", "part"), [
+    (0.0, 0.9, "the attackers learn last"), (0.5, 0.1, "defenders are still weak"), (0.0, 0.1, "Both sides"),
+])  # fmt: skip
+def test_a_score_that_looks_like_a_failure_is_explained(
+    attackers: float, defenders: float, part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("training.loop.Loop.final_measurement", lambda self: Strength(2, attackers, defenders, 200))
+    assert main([*TINY, "--out", str(tmp_path / "run"), "--run.iterations", "2"]) == 0
+    assert part in capsys.readouterr().out.split("Finished")[1]
 
 
 @pytest.mark.parametrize(
@@ -254,10 +290,12 @@ def test_a_wrong_command_line_stops_at_once(
 def test_a_finished_run_goes_on_for_more_minutes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"
     assert main([*TINY, "--out", str(run), "--run.iterations", "1"]) == 0
+    before = json.loads((run / "result.json").read_text())["seconds"]
+    assert before >= rows(run)[0]["seconds"]
     assert main(["--resume", str(run), "--minutes", "0.01"]) == 0
     config = read_config(run / "config.yaml").run
     assert config.iterations is None
-    assert config.minutes == pytest.approx(rows(run)[0]["seconds"] / 60 + 0.01)
+    assert config.minutes == pytest.approx(before / 60 + 0.01)
     assert last(run) == len(rows(run)) == json.loads((run / "result.json").read_text())["iteration"]
     capsys.readouterr()
     assert main(["--resume", str(run)]) == 0

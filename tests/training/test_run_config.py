@@ -127,11 +127,14 @@ def test_help_describes_every_setting() -> None:
     for key, field in leaves(RunConfig):
         assert "--" + ".".join(key) in text
         assert field.description
-    assert "one of off, fixed, steered; default 'steered'" in text
+    assert "one of off, fixed, steered; built-in default 'steered'" in text
 
 
 def test_an_unknown_option_suggests_a_known_one() -> None:
     with pytest.raises(ConfigError, match=r"unknown option --learner.bach \(did you mean learner.batch\?\)"):
         refuse_unknown(["--learner.bach", "3"])
+    for short in ("learner.lr", "learner.learning"):
+        with pytest.raises(ConfigError, match=r"did you mean learner\.learning_rate\?"):
+            refuse_unknown([f"--{short}", "3"])
     with pytest.raises(ConfigError, match="'brandubh' belongs to no option"):
         refuse_unknown(["brandubh"])
