@@ -16,7 +16,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from app.terminal import Terminal, load_game
+from app.saved import load_game
+from app.terminal import Terminal
 from arena.player_text import ALPHABETA, PlayerError, read_player
 from arena.players import default_player, parse_player
 from env import RULES, Game
@@ -42,7 +43,7 @@ def arguments() -> argparse.ArgumentParser:
         help=f"a checkpoint's path, a run's folder, {ALPHABETA}:depth=4, {ALPHABETA}:seconds=1 or random "
         f"(default: the newest run's best checkpoint if there is one, else {ALPHABETA}:seconds=1)",
     )
-    parser.add_argument("--terminal", action="store_true", help="play in this terminal")
+    parser.add_argument("--terminal", action="store_true", help="play in this terminal (the only way so far)")
     parser.add_argument("--game", choices=list(RULES), help="default: the checkpoint's, else the first of these")
     parser.add_argument("--layout", help="start of the game (default: its first layout)")
     parser.add_argument("--side", choices=SIDES, default=SIDES[0], help="yours (default: attackers, who move first)")
@@ -87,8 +88,6 @@ def set_up(options: argparse.Namespace) -> Terminal:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # odd bytes are a typing error, not a crash
     console = PlainConsole(highlight=False)
-    if not options.terminal:
-        console.print("The page for the browser is not there yet, so the game is here in the terminal.")
     game = None if options.load is None else load_game(options.load)
     if game is not None and options.layout is not None:
         raise ValueError("--layout is for a new game, and --load brings its own start")

@@ -7,41 +7,53 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from env import Game
+from env import Game, Rules
+from env.notation import square_name
+from env.render import SPECIAL, special_sign
 
-_LAST_MOVE = "on #b58b3c"
-_PLAIN = "on #d9b77f"
-_GOAL = "on #9fb77a"
-_THRONE = "on #a9876b"
-_PIECE_STYLES = {"attacker": "bold #1d1a17", "defender": "bold #ffffff", "king": "bold #9c0d0d", None: "#6b5a3c"}
+# Every sign has to be read against every ground, so the grounds are light and the signs dark.
+_LAST_MOVE = "on #f6d64a"
+_PLAIN = "on #e3c793"
+_GOAL = "on #b9d38f"
+_THRONE = "on #d9b8a0"
+_STYLES = {"attacker": "bold #14110f", "defender": "bold #0a3f9e", "king": "bold #a00000", None: "#5e4d30"}
+_TAKEN, _SPECIAL = "bold #a00000", "bold #3c3019"
 
 
 @dataclass(frozen=True)
 class Signs:
-    """One character for each thing on a board; `taken` marks squares of soldiers that the last move took."""
+    """One character for each thing on a board; `taken` marks squares of soldiers that the last move took.
+
+    Empty squares of special meaning have the signs of `env.render.SPECIAL`.
+    """
 
     attacker: str = "●"
     defender: str = "○"
     king: str = "♚"
     empty: str = "·"
-    special: str = "□"
     taken: str = "×"
 
     @classmethod
     def for_encoding(cls, encoding: str | None) -> Signs:
         """Signs that a terminal of this encoding can show."""
         try:
-            "●○♚·□×".encode(encoding or "ascii")
+            "●○♚·×".encode(encoding or "ascii")
         except (UnicodeEncodeError, LookupError):
-            return cls("t", "T", "K", ".", "#", "x")
+            return cls("t", "T", "K", ".", "x")
         return cls()
 
-    def legend(self) -> str:
-        """What the signs mean, in one line."""
-        return (
-            f"{self.attacker} attackers  {self.defender} defenders  {self.king} king  {self.special} special square  "
-            f"[ ] last move  {self.taken} taken"
-        )
+    def legend(self, rules: Rules) -> str:
+        """What the signs mean on this game's board, in one line."""
+        signs: dict[str, set[str]] = {}
+        for square in (square_name(rules.size, index) for index in range(rules.cells)):
+            signs.setdefault(special_sign(rules, square), set()).add(square)
+        special = [
+            f"{sign} {'throne' if signs[sign] == {rules.throne} else meaning}"
+            for sign, meaning in SPECIAL.items()
+            if sign in signs
+        ]
+        pieces = (f"{self.attacker} attackers", f"{self.defender} defenders", f"{self.king} king")
+        return "  ".join((*pieces, *special, "[ ] last move", f"{self.taken} taken"))
 
 
 def draw_board(game: Game, signs: Signs, flipped: bool = False) -> Text:
@@ -73,17 +85,16 @@ def _cells(game: Game, signs: Signs, squares: list[str]) -> Iterator[tuple[str, 
     taken = set(game.captured)
     for square in squares:
         piece = game.piece(square)
-        special = square == rules.throne or square in rules.king_only or square in rules.closed
+        special = special_sign(rules, square)
+        sign, style = (special, _SPECIAL) if special else (signs.empty, _STYLES[None])
         if piece is not None:
-            sign = getattr(signs, piece)
+            sign, style = getattr(signs, piece), _STYLES[piece]
         elif square in taken:
-            sign = signs.taken
-        else:
-            sign = signs.special if special else signs.empty
+            sign, style = signs.taken, _TAKEN
         if square in touched:
             ground = _LAST_MOVE
         elif square in rules.goal:
             ground = _GOAL
         else:
-            ground = _THRONE if special else _PLAIN
-        yield f"[{sign}]" if square in touched else f" {sign} ", f"{_PIECE_STYLES[piece]} {ground}"
+            ground = _THRONE if special or square == rules.throne else _PLAIN
+        yield f"[{sign}]" if square in touched else f" {sign} ", f"{style} {ground}"

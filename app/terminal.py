@@ -17,10 +17,11 @@ from rich.markup import escape
 
 from app.board_text import Signs, draw_board
 from app.phrases import ending, ordinal, repetition_warning, taking, view
+from app.rules_text import goal_sentence, rules_sentences
+from app.saved import game_text, keep_game, load_game
 from arena.files import write_text
 from arena.players import Player, Thought
 from env import Game, Move
-from env.records import format_record, parse_record, record_of
 from env.rules import SIDES
 
 MARGIN = 0.1
@@ -67,24 +68,52 @@ class Terminal:
         self._choices: list[Move] = []
         self._offering = False
         self._offered_at = -OFFER_PAUSE
-        self._left = False
+        self._left = self._interrupted = False
+        self._safe = self._record()
 
     # Running
 
     def run(self) -> None:
-        """Plays until the person leaves, the lines end or Ctrl-C is pressed."""
+        """Plays until the person leaves, the lines end or Ctrl-C is pressed twice; then keeps what was not saved."""
         self._say(f"{self.game.rules.title}: you play the {self.side}, {self.engine.name} the {self._other}.")
-        self._say(self._signs.legend() + "  (type `help` for what you can do)")
+        self._say(goal_sentence(self.game.rules))
+        self._say("`rules` tells the rules, `help` what you can type.")
+        self._say(self._signs.legend(self.game.rules))
         self._show()
-        try:
-            while not self._left:
-                if self.game.outcome is None and self.game.to_play != self.side:
-                    self._engine_plays()
-                else:
-                    self._obey(self._read(f"{self.side if self.game.outcome is None else 'game over'}> "))
-        except (EOFError, KeyboardInterrupt):
-            self._say("")
+        while not self._left:
+            try:
+                self._go_on()
+            except EOFError:
+                self._say("")
+                self._left = True
+            except KeyboardInterrupt:
+                self._say("" if self._interrupted else "\nCtrl-C once more leaves the game.")
+                self._left, self._interrupted = self._interrupted, True
+        self._keep()
         self._say("Goodbye.")
+
+    def _go_on(self) -> None:
+        if self.game.outcome is None and self.game.to_play != self.side:
+            self._engine_plays()
+        else:
+            line = self._read(f"{self.side if self.game.outcome is None else 'game over'}> ")
+            self._interrupted = False
+            self._obey(line)
+
+    def _record(self) -> str:
+        return game_text(self.game, self.side, self.engine.name)
+
+    def _keep(self) -> None:
+        """Writes down what a person at the keyboard has played and not saved."""
+        text = self._record()
+        if not self.console.is_terminal or text == self._safe:
+            return
+        try:
+            path = keep_game(self.game.rules.name, text)
+        except OSError:
+            self._say(text)
+        else:
+            self._say(f"Your game is kept; go on with it by `python play.py --load {path} --side {self.side}`.")
 
     @property
     def _other(self) -> str:
@@ -120,7 +149,7 @@ class Terminal:
             if thought.expectation <= MARGIN:
                 self.game.accept_draw()
                 self._say("The engine accepts the draw.")
-                self._banner()
+                self._show()
                 return
             self._say("The engine declines the draw.")
         taken = self.game.play(thought.move)
@@ -178,7 +207,11 @@ class Terminal:
             self.game.offer_draw()
         self._offering = False
         self._say(f"{self.side} play {move}{taking(taken)}", "bold")
-        self._show()
+        # The board is shown after the engine's reply, so that a turn fits on a small screen.
+        if self.game.outcome is not None:
+            self._show()
+        elif self.game.occurrences() > 1:
+            self._say(repetition_warning(self.game), "bold yellow")
 
     def _pick(self, number: int) -> None:
         if not self._choices:
@@ -211,7 +244,12 @@ class Terminal:
             return f" x{','.join(taken)}" if taken else ""
         return " wins" if end.winner == self.side else " loses" if end.winner else " draws"
 
+    def _rules(self, _: str) -> None:
+        for sentence in rules_sentences(self.game.rules):
+            self._say(f"- {sentence}")
+
     def _help(self, _: str) -> None:
+        self._say(goal_sentence(self.game.rules))
         rows = [("d1-c1 or d1c1", "play that move"), ("d1", "list the moves of a piece; then a number plays one")]
         rows += [(usage, text) for _, usage, text in COMMANDS.values() if usage]
         width = max(len(usage) for usage, _ in rows)
@@ -287,12 +325,12 @@ class Terminal:
         if path.exists() and not self._confirm(f"{path} exists. Write over it?"):
             self._say("Not saved.")
             return
-        names = {self.side: "you", self._other: re.sub(r"[\[\]|]", " ", self.engine.name)}
-        text = format_record(record_of(self.game, attackers=names["attackers"], defenders=names["defenders"]))
+        text = self._record()
         try:
             write_text(path, text)
         except OSError as error:
             raise CommandError(f"{path} cannot be written: {error.strerror or error}") from None
+        self._safe = text
         self._say(f"Saved to {path}.")
 
     def _load(self, name: str) -> None:
@@ -313,11 +351,12 @@ class Terminal:
             else:
                 allowed = ", ".join([*SIDES, *self.game.rules.layouts])
                 raise CommandError(f"`new` knows no {word!r}; allowed are {allowed}.")
-        self.side = side
-        self._begin(Game(self.game.rules, layout))
+        self._begin(Game(self.game.rules, layout), side)
 
-    def _begin(self, game: Game) -> None:
-        self.game = game
+    def _begin(self, game: Game, side: str | None = None) -> None:
+        self._keep()
+        self.game, self.side = game, side or self.side
+        self._safe = self._record()
         self._choices, self._offering, self._offered_at = [], False, -OFFER_PAUSE
         self._say(f"You play the {self.side}.")
         self._show()
@@ -342,24 +381,11 @@ COMMANDS: dict[str, tuple[Callable[[Terminal, str], None], str, str]] = {
     "new": (Terminal._new, "new [SIDE] [LAYOUT]", "begin another game"),
     "save": (Terminal._save, "save FILE", "write the game's record"),
     "load": (Terminal._load, "load FILE", "go on with a game from its record"),
+    "rules": (Terminal._rules, "rules", "the rules of this game"),
     "help": (Terminal._help, "help", "this list"),
     "quit": (Terminal._quit, "quit", "leave"),
     "exit": (Terminal._quit, "", ""),
 }
-
-
-def load_game(path: Path) -> Game:
-    """The game in a record's file.
-
-    Raises:
-        ValueError: it cannot be read; the message names file, line and column.
-    """
-    try:
-        return parse_record(path.read_text(encoding="utf-8"), source=str(path)).game()
-    except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise CommandError(f"{path} is no text file.") from None
 
 
 def line_reader(console: Console) -> Callable[[str], str]:

@@ -22,6 +22,7 @@ from env.rules import RULES, SIDES, Rules
 UNICODE = "·●○♚"  # by piece code
 ASCII = ".tTK"
 ROLES = ("empty", "attacker", "defender", "king")
+SPECIAL = {"+": "goal", "=": "only the king may stop", "#": "nobody may stop"}  # empty squares by their sign
 PICTURE_SIDE = 720
 
 
@@ -59,12 +60,19 @@ class Scene(NamedTuple):
         return cls(game.rules, game.board, to_play, move, captured, state)
 
 
+def special_sign(rules: Rules, square: str) -> str:
+    """Return the sign in `SPECIAL` of an empty square, given by name; "" for squares like any other."""
+    if square in rules.goal:
+        return "+"
+    return "#" if square in rules.closed else "=" if square in rules.king_only else ""
+
+
 def draw_text(scene: Scene, *, ascii_only: bool = False, style: Callable[[str, str], str] | None = None) -> str:
     """Return a position as lines of text, last rank first, without a line end after the last.
 
     The last move stands in brackets: round ones where the piece came from, square ones where it stopped; `x` is where a
-    piece was taken. Empty squares of special meaning are `#` (nobody may stop), `+` (only the king may stop) and, on
-    the edge of a board where the king wins there, `-`.
+    piece was taken. Empty squares of special meaning are `+` (the king's goal), `=` (only the king may stop) and `#`
+    (nobody may stop).
 
     Args:
         scene: what to draw.
@@ -86,8 +94,8 @@ def draw_text(scene: Scene, *, ascii_only: bool = False, style: Callable[[str, s
             role, glyph = ROLES[piece], glyphs[piece]
             if not piece and square in scene.captured:
                 role, glyph = "captured", "x"
-            elif not piece and name in rules.closed | rules.king_only | rules.goal:
-                role, glyph = "special", "#" if name in rules.closed else "+" if name in rules.king_only else "-"
+            elif not piece and (sign := special_sign(rules, name)):
+                role, glyph = "special", sign
             left, right = " ", " "
             if scene.move and square in scene.move:
                 left, right = "()" if square == scene.move[0] else "[]"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from app.terminal import Terminal, load_game
+from app.saved import load_game
+from app.terminal import Terminal
 from arena.players import Thought
 from env import Game, Move
 from env.records import format_record, record_of
@@ -250,3 +251,56 @@ def test_quit_reads_no_further_and_ctrl_c_leaves_politely(play: Play) -> None:
     written = StringIO()
     Terminal(Book(), Game("brandubh"), "attackers", Console(file=written), interrupt).run()
     assert written.getvalue().rstrip().endswith("Goodbye.")
+    assert written.getvalue().count("Ctrl-C once more") == 1
+
+
+def test_one_ctrl_c_by_mistake_ends_nothing(play: Play) -> None:
+    typed = iter([None, "board", None, "d1-c1"])
+
+    def read(_: str) -> str:
+        line = next(typed, "quit")
+        if line is None:
+            raise KeyboardInterrupt
+        return line
+
+    terminal = Terminal(Book(), Game("brandubh"), "attackers", Console(file=StringIO()), read)
+    terminal.run()
+    assert len(terminal.game.moves) == 2
+
+
+@pytest.mark.parametrize(("typed", "kept"), [(["d1-c1"], 1), (["d1-c1", "new"], 1), (["flip"], 0), (["saved"], 0)])
+def test_what_a_person_has_not_saved_is_kept(
+    typed: list[str], kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    own = tmp_path / "own.otg"
+    lines = iter(["d1-c1", f"save {own}"] if typed == ["saved"] else typed)
+    written = StringIO()
+    console = Console(file=written, force_terminal=True, width=200)
+
+    def read(_: str) -> str:
+        try:
+            return next(lines)
+        except StopIteration:
+            raise EOFError from None
+
+    Terminal(Book("d3-c3"), Game("brandubh"), "attackers", console, read).run()
+    files = list(tmp_path.glob("branan-brandubh-*.otg"))
+    assert len(files) == kept
+    for file in files:
+        assert str(file) in written.getvalue()
+        assert [str(move) for move in load_game(file).moves] == ["d1-c1", "d3-c3"]
+
+
+def test_a_turn_shows_one_board_and_both_moves(play: Play) -> None:
+    output = play("d1-c1", engine=Book("d3-c3")).output
+    assert output.count(" 7  +") == 2
+    assert output.index("attackers play d1-c1") < output.index("defenders play d3-c3") < output.rindex(" 7  +")
+
+
+def test_everybody_is_told_what_they_want(play: Play) -> None:
+    output = play("rules").output
+    assert output.count("to bring him to a corner. The attackers move first.") == 2
+    assert "comes about for the third time loses" in output
+    output = play("help", game="tawlbwrdd").output
+    assert output.count("to bring him to the edge.") == 2
