@@ -9,15 +9,18 @@ from env.rules import Rules
 
 
 def goal_sentence(rules: Rules) -> str:
-    """What both sides want, and who begins."""
+    """What both sides want, in one line."""
     where = _places(rules, rules.goal).replace("the corners", "a corner")
-    wants = f"The attackers want to take the king; the defenders want to bring him to {where}."
-    return f"{wants} The {rules.first} move first."
+    return f"The attackers want to take the king; the defenders want him to reach {where}."
 
 
 def rules_sentences(rules: Rules) -> list[str]:
     """The whole rules in short, what everybody wants first."""
-    lines = [goal_sentence(rules), "Every piece moves straight, as far as it likes; none jumps, nobody may pass."]
+    lines = [
+        goal_sentence(rules),
+        f"The {rules.first} move first.",
+        "Every piece moves straight, as far as it likes; none jumps, nobody may pass.",
+    ]
     crossed = "anybody may cross it, empty" if {rules.throne} & (rules.closed | rules.king_only) else ""
     for squares, who in ((rules.closed, "Nobody may stop on"), (rules.king_only, "Only the king may stop on")):
         if squares:

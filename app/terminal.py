@@ -14,6 +14,8 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
+from rich.text import Text
 
 from app.board_text import Signs, draw_board
 from app.phrases import ending, ordinal, repetition_warning, taking, view
@@ -77,7 +79,7 @@ class Terminal:
         """Plays until the person leaves, the lines end or Ctrl-C is pressed twice; then keeps what was not saved."""
         self._say(f"{self.game.rules.title}: you play the {self.side}, {self.engine.name} the {self._other}.")
         self._say(goal_sentence(self.game.rules))
-        self._say("`rules` tells the rules, `help` what you can type.")
+        self._say(f"The {self.game.rules.first} move first. `rules` tells the rules, `help` what you can type.")
         self._say(self._signs.legend(self.game.rules))
         self._show()
         while not self._left:
@@ -246,7 +248,7 @@ class Terminal:
 
     def _rules(self, _: str) -> None:
         for sentence in rules_sentences(self.game.rules):
-            self._say(f"- {sentence}")
+            self.console.print(Padding(Text(sentence), (0, 0, 0, 2)))
 
     def _help(self, _: str) -> None:
         self._say(goal_sentence(self.game.rules))
