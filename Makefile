@@ -54,7 +54,7 @@ evaluate: $(READY)
 	@$(PY) evaluate.py $(ARGS)
 
 play: $(READY)
-	@$(PY) play.py --terminal $(ARGS)
+	@$(PY) play.py $(ARGS)
 
 test: $(READY)
 	@$(PY) -m pytest -m "not slow" $(ARGS)
