@@ -248,7 +248,7 @@ class Terminal:
 
     def _rules(self, _: str) -> None:
         for sentence in rules_sentences(self.game.rules):
-            self.console.print(Padding(Text(sentence), (0, 0, 0, 2)))
+            self.console.print(Padding(Text(sentence), (0, 0, 0, 2), expand=False))
 
     def _help(self, _: str) -> None:
         self._say(goal_sentence(self.game.rules))
