@@ -37,15 +37,11 @@ def rules_sentences(rules: Rules) -> list[str]:
     if enemies:
         lines.append(f"Also counting as an enemy of soldiers: {_join(enemies, 'and')}.")
     lines.append("The king helps to take." if rules.king_armed else "The king takes nothing.")
-    also = f" (also counting as one: {_places(rules, rules.hostile_to_king)})"
-    lines.append(f"The king is taken between two attackers{also if rules.hostile_to_king else ''}.")
+    also = f" (also counting as one: {_places(rules, rules.hostile_to_king)})" if rules.hostile_to_king else ""
+    lines.append(f"The king is taken between two attackers{also}.")
     if rules.king_surrounded:
         also = f" (also counting as one: {_places(rules, rules.king_walls)})" if rules.king_walls else ""
         lines.append(f"But on {_places(rules, rules.king_surrounded)} he is taken only by attackers all round{also}.")
-    lines.append(
-        {"loss": "A side without a move loses.", "draw": "When a side is without a move, it is a draw."}[rules.no_moves]
-    )
-    fate = {"loss": "loses for the side that brings it about", "draw": "is a draw"}[rules.repetition]
     stuck = {"loss": "it loses", "draw": "the game is a draw"}[rules.no_moves]
     lines.append(f"When a side has no move, {stuck}.")
     fate = {"loss": "loses for the side that brings it about", "draw": "is a draw"}[rules.repetition]
