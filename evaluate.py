@@ -134,6 +134,8 @@ def check_writable(option: str, path: Path) -> None:
     folder = path.absolute().parent
     if path.is_dir():
         raise ValueError(f"{option} {path}: there is a folder of that name already")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{option} {path}: that is not a regular file")
     if not folder.is_dir():
         raise ValueError(f"{option} {path}: the folder {folder} does not exist")
     if not os.access(folder, os.W_OK):

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+
+from env.files import write_whole
 
 
 def write_text(path: Path, text: str) -> None:
     """Writes a UTF-8 file in one step: whatever happens, `path` holds the old text or the new one.
 
     Raises:
-        OSError: it cannot be written; nothing is left behind.
+        OSError: it cannot be written, or is no regular file; nothing is left behind.
     """
-    path = path.absolute()
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with draft.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_whole(path, text.encode())

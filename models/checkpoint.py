@@ -9,10 +9,8 @@ refuses whatever is not exactly right with one sentence that says why.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +22,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor
 
+from env.files import write_whole
 from env.rules import RULES, Rules, get_rules
 from models.network import NetworkConfig, PolicyValueNet
 
@@ -120,7 +119,7 @@ def save(path: str | os.PathLike[str], network: PolicyValueNet, header: Header) 
     text = header.model_dump_json()
     data = safetensors.torch.save(tensors, {HEADER_KEY: text, CHECKSUM_KEY: _checksum(text, tensors)})
     try:
-        write_atomically(path, data)
+        write_whole(path, data)
     except OSError as error:
         raise CheckpointError(f"cannot write {path}: {error.strerror or error}.") from error
 
@@ -165,35 +164,11 @@ def load(
     return Checkpoint(network.eval(), header)
 
 
-def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file so that at any moment, power cuts included, `path` holds the old contents or all of `data`.
-
-    Raises OSError, after removing what it had written.
-    """
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
-    # The renaming itself is on disk only when the folder is; some systems cannot open folders, and lose at most that.
-    with contextlib.suppress(OSError):
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
 def _check_index(path: Path) -> None:
     """CheckpointError unless the file begins with the length of an index that it can hold."""
     try:
+        if path.exists() and not path.is_file():  # reading a pipe or a device may never end
+            raise CheckpointError(f"{path} is no checkpoint: it is not a regular file.")
         size = path.stat().st_size
         with open(path, "rb") as file:
             index = int.from_bytes(file.read(8), "little")

@@ -19,9 +19,9 @@ from rich.markup import escape
 
 from arena.openings import OpeningsError
 from arena.players import PlayerError, resolve_device
+from env.files import write_whole
 from env.rules import RULES, get_rules
 from models import CheckpointError, PolicyValueNet, load
-from models.checkpoint import write_atomically
 from training.config import RunConfig
 from training.config_file import (
     CONFIGS,
@@ -51,8 +51,12 @@ WEAK = 0.2  # a side's score below which people are told what it means
 EXPLAINED = (ConfigError, RunError, CheckpointError, PlayerError, OpeningsError)
 
 
+class Failed(RuntimeError):
+    """A run had to end; the message says why and how to go on."""
+
+
 def main(arguments: Sequence[str] | None = None, started: float | None = None) -> int:
-    """Run the command; return its exit status.
+    """Run the command; return its exit status: 2 for what was asked wrongly, 1 for a run that had to end.
 
     Args:
         arguments: the command line; None: the process's own.
@@ -62,13 +66,15 @@ def main(arguments: Sequence[str] | None = None, started: float | None = None) -
     torch.set_num_threads(1)
     try:
         return _run(_parse(arguments), started)
+    except Failed as error:
+        return _fail(str(error), 1)
     except EXPLAINED as error:
-        return _fail(str(error))
+        return _fail(str(error), 2)
     except (OSError, MemoryError, RuntimeError) as error:
         sentence = _resource(error)
         if sentence is None:
             raise
-        return _fail(sentence)
+        return _fail(sentence, 1)
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -195,16 +201,18 @@ def _train(training: Training, folder: RunFolder, stop: Stop, started: float) ->
         return 0
     except LearnerError as error:
         careful = training.config.learner.learning_rate / 3
-        raise RunError(
+        raise Failed(
             f"{error}\nThe last good network is {folder.path / LATEST} (iteration {loop.last.iteration}). "
             "To go on from there more carefully: "
             + door("train.py", "--resume", folder.path, "--learner.learning_rate", f"{careful:.1g}")
         ) from None
     except (OSError, MemoryError, RuntimeError, CheckpointError) as error:
         sentence = _resource(error)
+        if sentence is None and isinstance(error, CheckpointError):
+            sentence = str(error)
         if sentence is None:
             raise
-        raise RunError(
+        raise Failed(
             f"{sentence} The run is whole up to iteration {loop.last.iteration}; once there is room, go on with: "
             + door("train.py", "--resume", folder.path)
         ) from None
@@ -288,7 +296,7 @@ def _write_result(folder: RunFolder, loop: Loop, strength: Strength | None) -> N
             "games": strength.games,
         },
     }  # fmt: skip
-    write_atomically(folder.result_file, json.dumps(result, indent=1).encode())
+    write_whole(folder.result_file, json.dumps(result, indent=1).encode())
 
 
 def _finished(folder: RunFolder, config: RunConfig) -> bool:
@@ -394,9 +402,9 @@ def _resource(error: BaseException) -> str | None:
     return None
 
 
-def _fail(sentence: str) -> int:
+def _fail(sentence: str, status: int) -> int:
     try:
         print(sentence, file=sys.stderr, flush=True)
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
-    return 1
+    return status

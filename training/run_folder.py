@@ -30,7 +30,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from models.checkpoint import write_atomically
+from env.files import write_whole
 from training.config import RunConfig
 from training.config_file import ConfigError, config_text, read_config
 
@@ -162,7 +162,7 @@ class RunFolder:
 
     def write_config(self, config: RunConfig) -> None:
         """Store the settings in force."""
-        write_atomically(self.path / "config.yaml", config_text(config).encode())
+        write_whole(self.path / "config.yaml", config_text(config).encode())
 
     def config(self, overrides: Mapping[str, str] | None = None) -> RunConfig:
         """Return the stored settings, some of them replaced.
@@ -210,7 +210,7 @@ class RunFolder:
         """
         folder = self.iterations / _folder_name(manifest.iteration)
         manifest = manifest.model_copy(update={"files": self._manifest(folder).files})
-        write_atomically(folder / "manifest.json", manifest.model_dump_json(indent=1).encode())
+        write_whole(folder / "manifest.json", manifest.model_dump_json(indent=1).encode())
         self.repair_metrics(manifest)
         return manifest
 
@@ -280,7 +280,7 @@ class RunFolder:
                     continue
         if manifest.iteration:
             rows.append(json.dumps(manifest.metrics, allow_nan=False))
-        write_atomically(self.metrics_file, "".join(line + "\n" for line in rows).encode())
+        write_whole(self.metrics_file, "".join(line + "\n" for line in rows).encode())
 
     def prune_checkpoints(self, keep: int) -> None:
         """Delete all numbered checkpoints but the newest `keep`."""

@@ -60,7 +60,7 @@ def test_killed_at_any_moment_it_goes_on_and_two_never_work_at_once(tmp_path: Pa
     with training(*SMOKE, "--out", str(run), stdout=subprocess.DEVNULL) as process:
         wait_for(lambda: last(run) >= 2)
         second = train("--resume", str(run))
-        assert second.returncode == 1
+        assert second.returncode == 2
         assert f"{run} is being trained by process {process.pid}" in second.stderr
         assert "Traceback" not in second.stderr
         time.sleep(random.random())
@@ -113,6 +113,6 @@ def test_a_second_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
 
 def test_a_mistake_is_no_traceback() -> None:
     wrong = train("--config", "configs/nothing.yaml")
-    assert wrong.returncode == 1
+    assert wrong.returncode == 2
     assert wrong.stderr.startswith("configs/nothing.yaml: no such config")
     assert "Traceback" not in wrong.stderr

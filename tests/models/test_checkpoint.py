@@ -97,7 +97,7 @@ def test_another_game_is_refused(path):
 
 def test_files_that_are_none(tmp_path):
     assert "No such file" in refusal(tmp_path / "missing.safetensors")
-    assert "directory" in refusal(tmp_path).lower()
+    assert "not a regular file" in refusal(tmp_path)
     for name, data in (("empty", b""), ("text", b"hello, I am a text file"), ("zeros", bytes(4096))):
         (tmp_path / name).write_bytes(data)
         assert "no checkpoint" in refusal(tmp_path / name)

@@ -242,26 +242,26 @@ def test_a_run_can_begin_with_the_weights_of_another(
 ) -> None:
     source, run = whole / "latest.safetensors", tmp_path / "run"
     wider = [*TINY, "--init", str(source), "--out", str(run), "--run.iterations", "1"]
-    assert main([*wider, "--network.channels", "16"]) == 1
+    assert main([*wider, "--network.channels", "16"]) == 2
     assert "--network.channels does not go with --init" in capsys.readouterr().err
     assert not run.exists()
     assert main([*wider, "--replay.minimum", "1000000"]) == 0
     theirs, ours = (load(path / "latest.safetensors").network.state_dict() for path in (whole, run))
     assert all((theirs[name] == ours[name]).all() for name in theirs)
 
-    assert main([*TINY, "--init", str(source), "--out", str(tmp_path / "other"), "--game", "tawlbwrdd"]) == 1
+    assert main([*TINY, "--init", str(source), "--out", str(tmp_path / "other"), "--game", "tawlbwrdd"]) == 2
     assert f"{source} plays brandubh, not tawlbwrdd" in capsys.readouterr().err
     assert not (tmp_path / "other").exists()
 
 
 def test_what_a_resumed_run_may_not_change_is_refused(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
     resume = ["--resume", str(whole), "--run.iterations", "9"]
-    assert main([*resume, "--network.channels", "16", "--run.seed", "4", "--game", "tawlbwrdd"]) == 1
+    assert main([*resume, "--network.channels", "16", "--run.seed", "4", "--game", "tawlbwrdd"]) == 2
     message = capsys.readouterr().err
     for key in ("game cannot", "network.channels cannot", "run.seed cannot", "--init"):
         assert key in message
     for option in (["--config", "x"], ["--out", "x"], ["--init", "x"]):
-        assert main([*resume, *option]) == 1
+        assert main([*resume, *option]) == 2
         assert "does not go with --resume" in capsys.readouterr().err
     assert last(whole) == 4
 
@@ -282,7 +282,7 @@ def test_a_wrong_command_line_stops_at_once(
     options: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = tmp_path / "run"
-    assert main([*TINY, "--out", str(run), *options]) == 1
+    assert main([*TINY, "--out", str(run), *options]) == 2
     assert sentence in capsys.readouterr().err
     assert not run.exists()
 
@@ -301,7 +301,7 @@ def test_a_finished_run_goes_on_for_more_minutes(tmp_path: Path, capsys: pytest.
     assert main(["--resume", str(run)]) == 0
     assert "is finished" in capsys.readouterr().out
     for wrong in ("0", "-1", "soon", "inf"):
-        assert main(["--resume", str(run), "--minutes", wrong]) == 1
+        assert main(["--resume", str(run), "--minutes", wrong]) == 2
         assert f"--minutes is '{wrong}'; allowed: a number above 0" in capsys.readouterr().err
 
 
@@ -315,5 +315,5 @@ def test_help_lists_every_option(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_run_is_not_written_over(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*TINY, "--out", str(whole)]) == 1
+    assert main([*TINY, "--out", str(whole)]) == 2
     assert f"{whole} is a run already and is not written over" in capsys.readouterr().err

@@ -1,0 +1,48 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+from pathlib import Path
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file so that at any moment, power cuts included, `path` holds the old contents or all of `data`.
+
+    Where `path` is a symbolic link, the file that it leads to is written.
+
+    Raises:
+        OSError: it cannot be written, or something is there that is no regular file, as a device or a folder, which is
+            left alone. What had been written is removed.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise FileExistsError(errno.EEXIST, "there is something of that name that is not a regular file", str(path))
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with open(draft, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
+    # The renaming itself is on disk only when the folder is; some systems cannot open folders, and lose at most that.
+    with contextlib.suppress(OSError):
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def remove_drafts(folder: Path) -> None:
+    """Delete what `write_whole` had to leave in a folder when its process was killed."""
+    for draft in folder.glob(f".*.{'[0-9a-f]' * 8}.tmp"):
+        with contextlib.suppress(OSError):
+            draft.unlink()
