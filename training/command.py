@@ -38,7 +38,7 @@ from training.measure import ROUND_GAMES, Strength, check_opponent
 from training.monitor import Monitor, clock
 from training.run_folder import RunError, RunFolder, refuse_existing
 from training.stopping import GRACE_SECONDS, Stop
-from training.trainer import Choices, Training, choose, estimate
+from training.trainer import Choices, LoopState, Training, choose, estimate
 
 RUNS = Path("runs")
 
@@ -147,6 +147,7 @@ def _start(options: argparse.Namespace, overrides: dict[str, str], started: floa
 def _resume(path: Path, overrides: dict[str, str], minutes: str | None, started: float) -> int:
     with contextlib.closing(RunFolder.open(path)) as folder:
         manifest, state = folder.last()
+        _tell_notes(folder)
         before = folder.config()
         if minutes is not None:
             more = _positive(minutes, "--minutes")
@@ -164,7 +165,7 @@ def _resume(path: Path, overrides: dict[str, str], minutes: str | None, started:
         device = resolve_device(config.run.device)
         check_opponent(config.measure, get_rules(config.game))
         with Stop(notify=_on_stop) as stop:
-            choices = Choices(**manifest.loop["choices"])
+            choices = LoopState.of(folder, manifest).choices
             if device != choices.device:
                 print(f"The run began on {choices.device} and goes on on {device}; results will differ slightly.")
                 choices = choose(config, device)
@@ -172,7 +173,7 @@ def _resume(path: Path, overrides: dict[str, str], minutes: str | None, started:
             training = Training(config, choices, stop)
             training.restore(folder, manifest, state)
             folder.write_config(config)
-            folder.result_file.unlink(missing_ok=True)
+            folder.remove_result()
             print(f"Run {path} goes on from iteration {manifest.iteration:,}", flush=True)
             return _train(training, folder, stop, started)
 
@@ -180,6 +181,7 @@ def _resume(path: Path, overrides: dict[str, str], minutes: str | None, started:
 def _train(training: Training, folder: RunFolder, stop: Stop, started: float) -> int:
     last, _ = folder.last()
     folder.repair_metrics(last)
+    _tell_notes(folder)
     began = started - last.seconds
     monitor = Monitor(
         folder.path, training.config, last.metrics, began, on_gone=lambda: stop.request("nobody reads the output")
@@ -216,6 +218,12 @@ def _train(training: Training, folder: RunFolder, stop: Stop, started: float) ->
             f"{sentence} The run is whole up to iteration {loop.last.iteration}; once there is room, go on with: "
             + door("train.py", "--resume", folder.path)
         ) from None
+
+
+def _tell_notes(folder: RunFolder) -> None:
+    for note in folder.notes:
+        print(note, flush=True)
+    folder.notes.clear()
 
 
 def _farewell(loop: Loop, strength: Strength | None, monitor: Monitor) -> None:
@@ -303,7 +311,7 @@ def _finished(folder: RunFolder, config: RunConfig) -> bool:
     try:
         result = json.loads(folder.result_file.read_bytes())
         return (result["minutes"], result["iterations"]) == (config.run.minutes, config.run.iterations)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
 

@@ -159,15 +159,11 @@ class Replay:
     def restore(self, total: int, begin: int, shards: Iterable[tuple[int, Shard]]) -> None:
         """Fill an empty window as it was when `total` positions had been made and `begin` had left it.
 
-        Raises:
-            ValueError: where the shards do not hold just these positions.
+        Where shards are lost, it holds what the others have.
         """
         for iteration, shard in shards:
             self._add(iteration, shard)
-        surplus = len(self) - (total - begin)
-        if surplus < 0:
-            raise ValueError("the stored shards hold fewer positions than the replay window had")
-        self._drop(surplus)
+        self._drop(len(self) - (total - begin))
         self.total = total
 
     def sample(self, count: int, rng: np.random.Generator) -> Batch:

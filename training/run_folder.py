@@ -16,21 +16,23 @@ from the last iteration, so a process may be killed at any moment.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
 import os
+import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from env.files import write_whole
+from env.files import remove_drafts, write_whole
 from training.config import RunConfig
 from training.config_file import ConfigError, config_text, read_config
 
@@ -39,6 +41,7 @@ KEPT_STATES = 2
 UNFINISHED = ".unfinished-"
 
 Arrays = dict[str, np.ndarray]
+Count = Annotated[int, Field(ge=0)]
 
 
 class RunError(ValueError):
@@ -69,28 +72,33 @@ class Manifest(BaseModel):
         files: the files beside the manifest.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     format: int = FORMAT
-    iteration: int
-    seconds: float
-    games: int
-    positions: int
-    learner_steps: int
-    window: int
+    iteration: Count
+    seconds: float = Field(ge=0)
+    games: Count
+    positions: Count
+    learner_steps: Count
+    window: Count
     loop: dict[str, Any]
     metrics: dict[str, int | float]
     files: dict[str, StoredFile] = {}
 
 
 class RunFolder:
-    """The folder of one run. Of all processes only the one that holds the lock may write to it."""
+    """The folder of one run. Of all processes only the one that holds the lock may write to it.
+
+    Attributes:
+        notes: sentences for people about what was found damaged, and how the run goes on all the same.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.iterations = path / "iterations"
         self.metrics_file = path / "metrics.jsonl"
         self.result_file = path / "result.json"
+        self.notes: list[str] = []
         self._lock: int | None = None
 
     @classmethod
@@ -121,6 +129,7 @@ class RunFolder:
         sync_folder(path.parent)
         run = cls(path)
         run.lock()
+        run._clear()
         return run
 
     @classmethod
@@ -136,12 +145,21 @@ class RunFolder:
             there = f"; runs there: {', '.join(known)}" if known else ""
             raise RunError(f"{path} is not a run's folder (it has no iterations/){there}")
         run.lock()
-        for rest in run.iterations.glob(f"{UNFINISHED}*"):
-            shutil.rmtree(rest, ignore_errors=True)
+        run._clear()
         return run
+
+    def _clear(self) -> None:
+        """Delete what killed processes left half done; a draft of this very run can only be one of theirs."""
+        own = f"{UNFINISHED}{self.path.name}-"
+        drafts = [p for p in self.path.parent.glob(f"{UNFINISHED}*") if p.name.removeprefix(own).isdigit()]
+        for rest in (*self.iterations.glob(f"{UNFINISHED}*"), *drafts):
+            shutil.rmtree(rest, ignore_errors=True)
+        for folder in (self.path, self.path / "checkpoints", *self._folders()):
+            remove_drafts(folder)
 
     def lock(self) -> None:
         """Take the lock, which the operating system frees when this process ends, however it does."""
+        self._refuse_folder(self.path / "lock")
         handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
         try:
             _lock_file(handle)
@@ -217,37 +235,55 @@ class RunFolder:
     def last(self) -> tuple[Manifest, Arrays]:
         """Return the newest iteration that can be gone on from, and its state. Damaged ones are put aside.
 
+        An iteration whose own shard is damaged is taken only where there is no whole one.
+
         Raises:
             RunError: where there is none.
         """
-        reasons = []
-        for folder in sorted(self._folders(), reverse=True):
-            if reasons and not (folder / "state.safetensors").exists():
-                break
-            try:
-                manifest = self._manifest(folder)
-                state = self._read(folder, manifest, "state.safetensors")
-            except RunError as error:
-                reasons.append(str(error))
-                continue
-            for newer in self._folders():
-                if newer > folder:
-                    aside = newer.with_name(f"damaged-{newer.name}")
-                    shutil.rmtree(aside, ignore_errors=True)
-                    os.rename(newer, aside)
-            return manifest, state
-        raise RunError(f"{self.path} cannot go on: " + (reasons[0] if reasons else "it has no complete iteration"))
+        reasons: dict[str, None] = {}
+        folders = [folder for folder in self._folders() if (folder / "state.safetensors").exists()]
+        for shard_needed in (True, False):
+            for folder in reversed(folders):
+                try:
+                    manifest = self._manifest(folder)
+                    state = self._read(folder, manifest, "state.safetensors")
+                    if shard_needed and manifest.iteration:
+                        self._read(folder, manifest, "shard.safetensors")
+                except RunError as error:
+                    reasons[str(error)] = None
+                    continue
+                self._put_aside(folder, reasons)
+                return manifest, state
+        raise RunError(
+            f"{self.path} cannot go on: "
+            + ("; ".join(reasons) if reasons else "it has no complete iteration")
+            + f". A new run can begin with its weights: --init {self.path / 'latest.safetensors'}"
+        )
+
+    def _put_aside(self, last: Path, reasons: Iterable[str]) -> None:
+        """Rename all iterations after `last`, which is the one to go on from, and note why."""
+        newer = [folder for folder in self._folders() if int(folder.name) > int(last.name)]
+        for folder in newer:
+            aside = folder.with_name(f"damaged-{folder.name}")
+            shutil.rmtree(aside, ignore_errors=True)
+            os.rename(folder, aside)
+        if newer:
+            why = "; ".join(reasons) or f"{newer[-1]} is incomplete"
+            self.notes.append(f"The run goes back to iteration {int(last.name)}: {why}.")
 
     def shards(self, manifest: Manifest) -> Iterator[tuple[int, Arrays]]:
         """Yield iteration and arrays of every shard that the replay window needs, oldest first.
 
-        Raises:
-            RunError: where one is missing or damaged.
+        One that is missing or damaged is left out and noted.
         """
         for iteration in range(max(1, manifest.window), manifest.iteration + 1):
             folder = self.iterations / _folder_name(iteration)
-            stored = self._manifest(folder)
-            yield iteration, self._read(folder, stored, "shard.safetensors")
+            try:
+                arrays = self._read(folder, self._manifest(folder), "shard.safetensors")
+            except RunError as error:
+                self.notes.append(f"The replay window goes on without the games of iteration {iteration}: {error}.")
+                continue
+            yield iteration, arrays
 
     def prune(self, manifest: Manifest, previous: Manifest | None) -> None:
         """Delete what neither `manifest` nor the iteration before needs: old shards, all states but two."""
@@ -268,19 +304,48 @@ class RunFolder:
             file.write(json.dumps(row, allow_nan=False) + "\n")
 
     def repair_metrics(self, manifest: Manifest) -> None:
-        """Cut metrics.jsonl back to `manifest`: no later row, no broken one, and its own row there."""
-        rows = []
+        """Make metrics.jsonl fit `manifest`: no later row, no broken one, and its own row there.
+
+        Other rows that are missing are taken from the manifests that are left, and noted.
+
+        Raises:
+            RunError: where something else than a file has its name.
+        """
+        self._refuse_folder(self.metrics_file)
+        rows: dict[int, str] = {}
         if self.metrics_file.exists():
             for line in self.metrics_file.read_text(encoding="utf-8", errors="replace").splitlines():
-                try:
-                    row = json.loads(line)
-                    if row["step"] < manifest.iteration:
-                        rows.append(line)
-                except (ValueError, KeyError, TypeError):
-                    continue
+                step = _step(line)
+                if step is not None and step < manifest.iteration:
+                    rows[step] = line
+        known = len(rows)
+        for folder in self._folders():
+            iteration = int(folder.name)
+            if 0 < iteration < manifest.iteration and iteration not in rows:
+                with contextlib.suppress(RunError):
+                    rows[iteration] = json.dumps(self._manifest(folder).metrics, allow_nan=False)
+        if len(rows) > known:
+            lost = manifest.iteration - 1 - len(rows)
+            self.notes.append(
+                f"{self.metrics_file} lacked {manifest.iteration - 1 - known:,} rows; {len(rows) - known:,} were made "
+                "again from the iterations' manifests" + (f", and {lost:,} are lost." if lost else ".")
+            )
         if manifest.iteration:
-            rows.append(json.dumps(manifest.metrics, allow_nan=False))
-        write_whole(self.metrics_file, "".join(line + "\n" for line in rows).encode())
+            rows[manifest.iteration] = json.dumps(manifest.metrics, allow_nan=False)
+        write_whole(self.metrics_file, "".join(rows[step] + "\n" for step in sorted(rows)).encode())
+
+    def remove_result(self) -> None:
+        """Delete result.json, since the run goes on.
+
+        Raises:
+            RunError: where something else than a file has its name.
+        """
+        self._refuse_folder(self.result_file)
+        self.result_file.unlink(missing_ok=True)
+
+    def manifest_file(self, iteration: int) -> Path:
+        """Return where the manifest of an iteration is."""
+        return self.iterations / _folder_name(iteration) / "manifest.json"
 
     def prune_checkpoints(self, keep: int) -> None:
         """Delete all numbered checkpoints but the newest `keep`."""
@@ -288,11 +353,17 @@ class RunFolder:
             path.unlink(missing_ok=True)
 
     def checkpoint(self, iteration: int) -> Path:
-        """Return where the numbered checkpoint of an iteration belongs."""
+        """Return where the numbered checkpoint of an iteration belongs; its folder is made."""
+        (self.path / "checkpoints").mkdir(exist_ok=True)
         return self.path / "checkpoints" / f"{_folder_name(iteration)}.safetensors"
 
     def _folders(self) -> list[Path]:
-        return [p for p in self.iterations.iterdir() if p.name.isdigit()]
+        found = (p for p in self.iterations.iterdir() if re.fullmatch("[0-9]{6,18}", p.name))
+        return sorted(found, key=lambda p: int(p.name))
+
+    def _refuse_folder(self, path: Path) -> None:
+        if path.exists() and not path.is_file():
+            raise RunError(f"{path} is no file, though the run needs one of that name; move it away, then go on")
 
     def _manifest(self, folder: Path) -> Manifest:
         path = folder / "manifest.json"
@@ -302,6 +373,8 @@ class RunFolder:
             raise RunError(f"{path} cannot be read ({error.strerror})") from None
         except ValidationError:
             raise RunError(f"{path} is damaged, or was written by another version of this program") from None
+        if _folder_name(manifest.iteration) != folder.name:
+            raise RunError(f"{path} is damaged: it tells of iteration {manifest.iteration}")
         if manifest.format != FORMAT:
             raise RunError(f"{path} has format {manifest.format}; this version reads format {FORMAT}")
         return manifest
@@ -315,7 +388,9 @@ class RunFolder:
             return load(data)
         except OSError as error:
             raise RunError(f"{path} cannot be read ({error.strerror})") from None
-        except (SafetensorError, KeyError):
+        except (SafetensorError, KeyError, ValueError) as error:
+            if isinstance(error, RunError):
+                raise
             raise RunError(f"{path} is damaged") from None
 
 
@@ -349,6 +424,20 @@ def sync_folder(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _step(line: str) -> int | None:
+    """Return the iteration of a row of metrics.jsonl, None where it is damaged."""
+    try:
+        row = json.loads(line, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return None
+    step = row.get("step") if isinstance(row, dict) else None
+    return step if type(step) is int and step > 0 else None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
 
 
 def _folder_name(iteration: int) -> str:

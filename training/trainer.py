@@ -9,10 +9,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from env.rules import Rules, get_rules
 from models import Evaluator, Header, PolicyValueNet, Provenance, choose_dtype, save
@@ -44,8 +45,39 @@ class Choices:
     """What was decided by measuring when the run began, and holds ever after."""
 
     device: str
-    inference: str
+    inference: Annotated[str, Field(pattern="^(float32|bfloat16)$")]
     speeds: dict[str, float] = field(default_factory=dict)
+
+
+class LoopState(BaseModel):
+    """What a manifest's `loop` holds; see `Training.manifest`."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    choices: Choices
+    sampling: dict[str, Any]
+    balance: dict[str, float]
+    debt: float = Field(ge=0)
+    replay_begin: int = Field(ge=0)
+    best: Strength | None
+    measured_at: float = Field(ge=0)
+
+    @classmethod
+    def of(cls, folder: RunFolder, manifest: Manifest) -> LoopState:
+        """Return what `manifest` holds.
+
+        Raises:
+            RunError: where it is damaged.
+        """
+        try:
+            return cls.model_validate(manifest.loop)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, ("loop", *first["loc"])))
+            raise RunError(
+                f"{folder.manifest_file(manifest.iteration)} is damaged ({where}: {first['msg']}); move its folder "
+                "away to go on from the iteration before"
+            ) from None
 
 
 class Training:
@@ -101,7 +133,7 @@ class Training:
         Raises:
             training.learner.LearnerError: when a loss is not finite.
         """
-        if self.progress.positions < self.config.replay.minimum:
+        if self.progress.positions < self.config.replay.minimum or not len(self.replay):
             return {}
         steps = int(self.debt)
         sums: dict[str, float] = defaultdict(float)
@@ -165,16 +197,15 @@ class Training:
             for name, part in (("learner", self.learner), ("selfplay", self.selfplay)):
                 prefix = f"{name}/"
                 part.restore({k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)})
-            loop: dict[str, Any] = manifest.loop
-            self.sampling.bit_generator.state = loop["sampling"]
-            self.balance.restore(loop["balance"])
-            self.debt, self.measured_at = loop["debt"], loop["measured_at"]
-            self.best = Strength(**loop["best"]) if loop["best"] else None
+            loop = LoopState.of(folder, manifest)
+            self.sampling.bit_generator.state = loop.sampling
+            self.balance.restore(loop.balance)
+            self.debt, self.measured_at, self.best = loop.debt, loop.measured_at, loop.best
             shards = ((i, Shard.from_arrays(arrays)) for i, arrays in folder.shards(manifest))
-            self.replay.restore(manifest.positions, loop["replay_begin"], shards)
+            self.replay.restore(manifest.positions, loop.replay_begin, shards)
         except RunError:
             raise
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        except (LookupError, TypeError, ValueError, OverflowError, RuntimeError) as error:
             raise RunError(f"{folder.path} does not fit its own settings: {error}") from None
         self.progress = Progress(
             manifest.iteration, manifest.seconds, manifest.games, manifest.positions, manifest.learner_steps

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,6 +103,45 @@ def test_stopped_and_resumed_with_other_threads_it_computes_the_same(
     assert main(["--resume", str(run)]) == 0
     assert f"{run} is finished: 4 iterations" in capsys.readouterr().out
     assert {path: path.stat().st_mtime_ns for path in run.rglob("*") if path.name != "lock"} == before
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ({}, "loop.choices: "),
+        ({"choices": {"device": "cpu", "inference": "float31"}}, "loop.choices.inference: "),
+        ({"debt": float("nan")}, "loop.debt: "),
+        ({"measured_at": "soon"}, "loop.measured_at: "),
+        ({"best": {"iteration": 1, "attackers": float("inf"), "defenders": 0, "games": 2}}, "loop.best.attackers: "),
+        ({"sampling": {"bit_generator": "none"}}, "does not fit its own settings"),
+    ],
+)
+def test_a_damaged_manifest_is_one_sentence(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: dict, said: str
+) -> None:
+    run = tmp_path / "copy"
+    shutil.copytree(whole, run)
+    path = run / "iterations" / f"{last(run):06d}" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["loop"] = manifest["loop"] | damage if damage else {}
+    path.write_text(json.dumps(manifest))
+    assert main(["--resume", str(run), "--run.iterations", "9"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_run_survives_what_people_delete(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, reached = tmp_path / "copy", last(whole)
+    shutil.copytree(whole, run)
+    shutil.rmtree(run / "checkpoints")
+    for name in ("metrics.jsonl", "latest.safetensors", "iterations/000001/shard.safetensors"):
+        (run / name).unlink()
+    resume = ["--resume", str(run), "--run.iterations", str(reached + 1), "--run.checkpoint_every", "1"]
+    assert main([*resume, "--measure.final_games", "0"]) == 0
+    said = capsys.readouterr().out
+    assert "goes on without the games of iteration 1: " in said
+    assert "made again from the iterations' manifests" in said
+    assert last(run) == len(rows(run)) == reached + 1
+    assert (run / "checkpoints" / f"{reached + 1:06d}.safetensors").exists()
 
 
 def test_metrics_curves_and_checkpoints_tell_the_same(whole: Path) -> None:

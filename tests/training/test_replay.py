@@ -121,6 +121,10 @@ def test_a_restored_window_draws_the_same(config: ReplayConfig) -> None:
     assert (replay.begin, replay.window, replay.age()) == (other.begin, other.window, other.age())
 
 
-def test_a_window_whose_shards_are_lost_is_refused() -> None:
-    with pytest.raises(ValueError, match="fewer positions"):
-        Replay(INPUTS, ReplayConfig()).restore(100, 0, [(1, make_shard(0, 60))])
+def test_a_window_holds_what_its_lost_shards_leave() -> None:
+    replay = Replay(INPUTS, ReplayConfig())
+    replay.restore(100, 0, [(1, make_shard(0, 60))])
+    assert (replay.total, len(replay), replay.begin, replay.window) == (100, 60, 40, 1)
+    other = Replay(INPUTS, ReplayConfig())
+    other.restore(100, replay.begin, [(1, make_shard(0, 60))])
+    assert len(other) == 60

@@ -148,11 +148,100 @@ def test_a_damaged_last_iteration_is_put_aside(run: RunFolder, file: str, damage
     assert run.last()[0].iteration == 2
 
 
-def test_a_damaged_shard_is_told(run: RunFolder) -> None:
+def test_a_damaged_shard_of_the_window_is_left_out_and_told(run: RunFolder) -> None:
     path = run.iterations / "000001" / "shard.safetensors"
     path.write_bytes(path.read_bytes()[:-1] + b"?")
-    with pytest.raises(RunError, match=r"000001.shard\.safetensors is damaged: its checksum"):
-        list(run.shards(run.last()[0]))
+    assert [iteration for iteration, _ in run.shards(run.last()[0])] == [2]
+    [note] = run.notes
+    assert "without the games of iteration 1: " in note
+    assert "shard.safetensors is damaged: its checksum" in note
+
+
+@pytest.mark.parametrize("file", ["state.safetensors", "manifest.json", "shard.safetensors"])
+def test_without_a_file_of_the_newest_iteration_it_goes_back_and_says_so(run: RunFolder, file: str) -> None:
+    (run.iterations / "000002" / file).unlink()
+    if file == "state.safetensors":
+        (run.iterations / "000002" / "manifest.json").unlink()
+    run = reopen(run)
+    assert run.last()[0].iteration == 1
+    [note] = run.notes
+    assert note.startswith("The run goes back to iteration 1: ")
+    commit(run, 2)
+    assert run.last()[0].iteration == 2
+
+
+def test_where_every_newest_shard_is_lost_it_goes_on_without_them(run: RunFolder) -> None:
+    run.prune(manifest(2), manifest(1))
+    for path in run.iterations.glob("*/shard.safetensors"):
+        path.unlink()
+    found, _ = run.last()
+    assert found.iteration == 2
+    assert list(run.shards(found)) == []
+    assert len(run.notes) == 2
+
+
+def test_folders_that_are_no_iterations_are_passed_over(run: RunFolder) -> None:
+    for name in ("notes", "000000-copy", "7"):
+        (run.iterations / name).mkdir()
+    assert run.last()[0].iteration == 2
+    assert run.notes == []
+    (run.iterations / "000009").mkdir()
+    assert run.last()[0].iteration == 2
+    assert run.notes == [f"The run goes back to iteration 2: {run.iterations / '000009'} is incomplete."]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{}", '{"format": 1', "null"])
+def test_a_manifest_that_is_none_is_one_sentence(run: RunFolder, text: str) -> None:
+    for path in run.iterations.glob("*/manifest.json"):
+        path.write_text(text)
+    with pytest.raises(RunError, match=r"cannot go on: .*manifest\.json is damaged") as caught:
+        run.last()
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(("key", "value"), [("seconds", "NaN"), ("seconds", "-1.0"), ("iteration", "7")])
+def test_numbers_of_a_manifest_that_cannot_be_are_damage(run: RunFolder, key: str, value: str) -> None:
+    path = run.iterations / "000002" / "manifest.json"
+    lines = path.read_text().splitlines()
+    [place] = [n for n, line in enumerate(lines) if line.startswith(f' "{key}"')]
+    lines[place] = f' "{key}": {value},'
+    path.write_text("\n".join(lines))
+    assert run.last()[0].iteration == 1
+
+
+def test_a_metric_that_is_no_number_is_damage(run: RunFolder) -> None:
+    path = run.iterations / "000002" / "manifest.json"
+    path.write_text(path.read_text().replace('"losses/policy": 0.3333333333333333', '"losses/policy": NaN'))
+    assert run.last()[0].iteration == 1
+
+
+@pytest.mark.parametrize("name", ["lock", "metrics.jsonl", "result.json"])
+def test_a_folder_in_the_place_of_a_file_is_told(run: RunFolder, name: str) -> None:
+    path = run.path / name
+    path.unlink(missing_ok=True)
+    path.mkdir()
+    use = {
+        "lock": lambda: reopen(run),
+        "metrics.jsonl": lambda: run.repair_metrics(manifest(2)),
+        "result.json": run.remove_result,
+    }
+    with pytest.raises(RunError, match="is no file, though"):
+        use[name]()
+
+
+def test_what_killed_processes_left_is_removed(run: RunFolder) -> None:
+    for name in (".latest.safetensors.01234567.tmp", "iterations/000002/.manifest.json.01234567.tmp"):
+        (run.path / name).touch()
+    (run.path.parent / ".unfinished-run-1234").mkdir()
+    (run.path.parent / ".unfinished-run-b-1234").mkdir()
+    run = reopen(run)
+    assert not list(run.path.rglob("*.tmp"))
+    assert sorted(p.name for p in run.path.parent.iterdir()) == [".unfinished-run-b-1234", "run"]
+
+
+def test_the_folder_of_checkpoints_is_made_again(run: RunFolder) -> None:
+    shutil.rmtree(run.path / "checkpoints")
+    assert run.checkpoint(2).parent.is_dir()
 
 
 def test_old_states_and_shards_go_but_the_iteration_before_stays_usable(run: RunFolder) -> None:
@@ -181,9 +270,23 @@ def test_metrics_are_cut_back_and_completed(run: RunFolder) -> None:
     found, _ = run.last()
     run.repair_metrics(found)
     assert steps(run) == [1, 2]
+    assert run.notes == []
     run.metrics_file.write_text('{"step": 1}\nnot json\n')
     run.repair_metrics(found)
     assert steps(run) == [1, 2]
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"[" * 100_000, b'{"step": NaN}\n{"step": "1"}\n[]\n\xff\xff\n'])
+def test_metrics_are_made_again_from_the_manifests(run: RunFolder, damage: bytes | None) -> None:
+    before = run.metrics_file.read_text()
+    if damage is None:
+        run.metrics_file.unlink()
+    else:
+        run.metrics_file.write_bytes(damage)
+    run.repair_metrics(run.last()[0])
+    assert run.metrics_file.read_text() == before
+    [note] = run.notes
+    assert note.endswith("metrics.jsonl lacked 1 rows; 1 were made again from the iterations' manifests.")
 
 
 def test_only_one_process_may_work_on_a_run(run: RunFolder) -> None:
