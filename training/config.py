@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from arena.player_text import read_player
 from env.rules import RULES
 from models.network import NetworkConfig
 from search.config import SearchConfig
@@ -60,7 +61,7 @@ class SelfPlayConfig(Section):
         default=0.25,
         description="share of games in which both sides search alike, whatever the balance says",
     )
-    layouts: dict[str, Annotated[float, Field(gt=0)]] | None = Field(
+    layouts: Annotated[dict[str, Annotated[float, Field(gt=0)]], Field(min_length=1)] | None = Field(
         default=None,
         description="starts to play from and their weights, as {serif: 3, bell: 1}; null: the default layout only",
     )
@@ -161,6 +162,12 @@ class MeasureConfig(Section):
         gt=0,
         description="of the run's minutes, those kept for the last measurement (at most a fifth)",
     )
+
+    @field_validator("opponent")
+    @classmethod
+    def _known_opponent(cls, opponent: str) -> str:
+        read_player(opponent)
+        return opponent
 
 
 class MonitorConfig(Section):

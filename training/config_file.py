@@ -19,15 +19,17 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import AliasEvent
+from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 
 from training.config import RunConfig
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
-MAX_BYTES = 1 << 20
+MAX_BYTES = 1 << 18
+MAX_DEPTH = 20
 
 Key = tuple[str, ...]
+_UNREADABLE = object()
 
 
 class ConfigError(ValueError):
@@ -56,9 +58,9 @@ def read_config(path: Path, overrides: Mapping[str, str] | None = None) -> RunCo
                 section[name] = {}
             section = section[name]
         try:
-            section[key[-1]] = text if "string" in _types(_schema(key)) else YAML(typ="safe", pure=True).load(text)
-        except YAMLError:
-            problems.append(f"--{dotted}: {text!r} cannot be read as a value; {_allowed(key)}")
+            section[key[-1]] = text if "string" in _types(_schema(key)) else _option_value(text)
+        except ValueError:
+            problems.append(f"--{dotted}: {_show(text)} cannot be read as a value; {_allowed(key)}")
     try:
         config = RunConfig.model_validate(data, strict=True)
         if not problems:
@@ -124,8 +126,10 @@ def leaves(model: type[BaseModel], prefix: Key = ()) -> Iterator[tuple[Key, Fiel
 
 def _read_file(path: Path, places: dict[Key, str], problems: list[str]) -> dict[str, Any]:
     try:
+        if path.exists() and not path.is_file():
+            raise ConfigError(f"{path}: not a regular file")
         if path.stat().st_size > MAX_BYTES:
-            raise ConfigError(f"{path}: too large for a config")
+            raise ConfigError(f"{path}: too large for a config (more than {MAX_BYTES >> 10} kB)")
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such config; the project's own are in {CONFIGS}: {_own_configs()}") from None
@@ -133,11 +137,11 @@ def _read_file(path: Path, places: dict[Key, str], problems: list[str]) -> dict[
         raise ConfigError(f"{path}: not a text file in UTF-8") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
+    except ValueError as error:
+        raise ConfigError(f"{str(path)!r}: no name of a file ({error})") from None
     try:
-        yaml = YAML(typ="safe", pure=True)
-        for event in yaml.parse(text):
-            if isinstance(event, AliasEvent):
-                raise ConfigError(f"{path}:{event.start_mark.line + 1}: aliases (*name) are not allowed here")
+        if refused := _refused(text):
+            raise ConfigError(f"{path}:{refused}")
         root = YAML(typ="safe", pure=True).compose(text)
         if not isinstance(root, MappingNode):
             raise ConfigError(f"{path}: holds no settings; it should be lines like 'game: brandubh'")
@@ -149,10 +153,48 @@ def _read_file(path: Path, places: dict[Key, str], problems: list[str]) -> dict[
         raise ConfigError(f"{path}: not valid YAML: {str(error).splitlines()[0]}") from None
 
 
+def _refused(text: str) -> str | None:
+    """Return line and reason where YAML holds more than plain data, or is nested too deeply to be a config."""
+    depth = 0
+    for event in YAML(typ="safe", pure=True).parse(text):
+        line = event.start_mark.line + 1
+        if getattr(event, "anchor", None) is not None:
+            return f"{line}: anchors (&name) and aliases (*name) are not allowed here"
+        if getattr(event, "tag", None) is not None:
+            return f"{line}: tags (!name) are not allowed here"
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            return f"{line}: nested too deeply for a config"
+    return None
+
+
+def _option_value(text: str) -> Any:
+    """Return the value that an option's text (YAML) stands for.
+
+    Raises:
+        ValueError: where it stands for none.
+    """
+    try:
+        if len(text) > MAX_BYTES or _refused(text):
+            raise ValueError
+        value = YAML(typ="safe", pure=True).load(text)
+    except (YAMLError, ArithmeticError, TypeError):
+        raise ValueError from None
+    if value is None and text.strip() not in ("null", "Null", "NULL", "~"):
+        raise ValueError  # nothing is written there
+    return value
+
+
 def _plain(node: Node, key: Key, path: Path, places: dict[Key, str], problems: list[str]) -> Any:
     """Return a composed node as plain data; note where every key stands and which stand twice."""
     if not isinstance(node, MappingNode):
-        return YAML(typ="safe", pure=True).constructor.construct_object(node, deep=True)
+        try:
+            return YAML(typ="safe", pure=True).constructor.construct_object(node, deep=True)
+        except (YAMLError, ValueError, ArithmeticError, TypeError):
+            text = _show(str(node.value)) if isinstance(node, ScalarNode) else "what is written there"
+            place = f"{path}:{node.start_mark.line + 1}: {'.'.join(key)}"
+            problems.append(f"{place}: {text} cannot be read as a value; {_allowed(key)}")
+            return _UNREADABLE
     data: dict[str, Any] = {}
     for key_node, value_node in node.value:
         name = str(key_node.value) if isinstance(key_node, ScalarNode) else "?"
@@ -163,6 +205,8 @@ def _plain(node: Node, key: Key, path: Path, places: dict[Key, str], problems: l
             continue
         places[inner] = here
         value = _plain(value_node, inner, path, places, problems)
+        if value is _UNREADABLE:
+            continue
         # A section whose lines are all commented out is an empty one.
         data[name] = {} if value is None and _is_section(inner) else value
     return data
@@ -187,7 +231,7 @@ def _explain(error: dict[str, Any], places: Mapping[Key, str], path: Path) -> st
             reason = str(error["ctx"]["error"])
             return f"{subject}: {reason}" if key else f"{place}: {reason}"
         case _:
-            return f"{subject} is {_show(error['input'])}; {_allowed(key)}"
+            return f"{subject} is {_written(error['input'])}; {_allowed(key)}"
 
 
 def _line_number(problem: str) -> int:
@@ -271,12 +315,20 @@ def _words(schema: Mapping[str, Any]) -> str:
     return f"{words} {' and '.join(bounds)}".strip()
 
 
+def _written(value: Any) -> str:
+    """Return a value as in a file, where 1.0 is not 1."""
+    return repr(value) if isinstance(value, float) else _show(value)
+
+
 def _show(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, float):
         return f"{value:g}"
-    text = repr(value) if isinstance(value, str) else str(value)
+    try:
+        text = repr(value[:100]) if isinstance(value, str) else str(value)
+    except ValueError:  # Python refuses to write out whole numbers of thousands of digits
+        return "a number of thousands of digits"
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -1,6 +1,7 @@
 """Settings from files and the command line: what is accepted, and how each mistake is told."""
 
 import argparse
+import os
 from pathlib import Path
 
 import pytest
@@ -67,8 +68,19 @@ def test_extreme_numbers_survive_being_written(tmp_path: Path) -> None:
         ("game: brandubh\nselfplay:\n  layouts: {bell: 1}\n", ["own.yaml: selfplay.layouts", "has no layout bell"]),
         ("game: brandubh\nselfplay:\n  layouts: {standard: -1}\n", ["own.yaml:3: selfplay.layouts.standard is -1"]),
         ("game: [brandubh\n", ["own.yaml:2: not valid YAML"]),
-        ("game: !!python/name:os.system brandubh\n", ["own.yaml:1: not valid YAML", "tag"]),
-        ("a: &x {b: 1}\ngame: *x\n", ["own.yaml:2: aliases"]),
+        ("game: !!python/name:os.system brandubh\n", ["own.yaml:1: tags"]),
+        ("a: &x {b: 1}\ngame: *x\n", ["own.yaml:1: anchors"]),
+        ("game: brandubh\nrun:\n  minutes: 2020-99-99\n", ["own.yaml:3: run.minutes: '2020-99-99' cannot be", "above 0"]),
+        ("game: brandubh\nrun:\n  seed: !!int notint\n", ["own.yaml:3: tags"]),
+        ("game: brandubh\nrun:\n  seed: " + "1" * 5000, ["own.yaml:3: run.seed: '111", "cannot be read", "at least 0"]),
+        ("game: brandubh\nrun:\n  seed: 0x" + "1" * 5000, ["own.yaml:3: run.seed is a number of thousands of digits"]),
+        ("game: brandubh\nrun:\n  minutes: " + "1" * 4000, ["own.yaml:3: run.minutes is 111"]),
+        ("game: brandubh\nrun:\n  seed: [" + "1" * 5000 + "]", ["own.yaml:3: run.seed: what is written there"]),
+        ("game: brandubh\nrun: " + "[" * 20_000, ["own.yaml:2: nested too deeply"]),
+        ("game: brandubh\nnetwork:\n  blocks: 1.0\n", ["own.yaml:3: network.blocks is 1.0; allowed"]),
+        ("game: brandubh\nselfplay:\n  layouts: {}\n", ["own.yaml:3: selfplay.layouts is {}; allowed"]),
+        ("game: brandubh\nmeasure:\n  opponent: nobody\n", ["own.yaml:3: measure.opponent: there is no player"]),
+        ('game: brandubh\nmeasure:\n  opponent: "a\\0b"\n', ["own.yaml:3: measure.opponent: there is no player"]),
         ("", ["own.yaml: holds no settings"]),
         ("- brandubh\n", ["own.yaml: holds no settings"]),
         (b"game: \xff\n", ["own.yaml: not a text file"]),
@@ -89,6 +101,24 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     assert [line.split(" ")[0] for line in found] == [
         "--run.minutes", "--replay.uses", "own.yaml:3:", "own.yaml:4:", "own.yaml:6:",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["", " ", "# 3", "[" * 10_000, "9" * 5000, "2020-99-99", "!!int x", "&a 1", "*a"])
+def test_an_option_that_is_no_value_is_told(tmp_path: Path, text: str) -> None:
+    [problem] = problems(tmp_path, "game: brandubh\n", {"run.minutes": text})
+    assert problem.startswith("--run.minutes: ")
+    assert problem.endswith("cannot be read as a value; allowed: a number above 0 or null")
+    assert len(problem) < 200
+
+
+def test_what_is_no_regular_file_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for path in (tmp_path / "fifo", tmp_path, Path("/dev/zero")):
+        with pytest.raises(ConfigError, match="not a regular file"):
+            read_config(path)
+    for name in ("x" * 300, "a\0b"):
+        with pytest.raises(ConfigError):
+            read_config(tmp_path / name)
 
 
 def test_a_missing_file_names_the_ones_there_are(tmp_path: Path) -> None:
