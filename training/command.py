@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 import torch
 from rich.markup import escape
@@ -55,6 +56,10 @@ class Failed(RuntimeError):
     """A run had to end; the message says why and how to go on."""
 
 
+class Unread(Exception):
+    """Nobody reads the output any more, before there is a monitor to see to it."""
+
+
 def main(arguments: Sequence[str] | None = None, started: float | None = None) -> int:
     """Run the command; return its exit status: 2 for what was asked wrongly, 1 for a run that had to end.
 
@@ -64,17 +69,27 @@ def main(arguments: Sequence[str] | None = None, started: float | None = None) -
     """
     started = time.monotonic() if started is None else started
     torch.set_num_threads(1)
+    home = RUNS
     try:
-        return _run(_parse(arguments), started)
+        options = _parse(arguments)
+        home = options.resume or options.out or RUNS
+        return _run(options, started)
+    except Unread:
+        return 0
     except Failed as error:
         return _fail(str(error), 1)
     except EXPLAINED as error:
         return _fail(str(error), 2)
     except (OSError, MemoryError, RuntimeError) as error:
-        sentence = _resource(error)
+        sentence = _resource(error, home)
         if sentence is None:
             raise
         return _fail(sentence, 1)
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _silence(sys.stdout)
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -133,13 +148,13 @@ def _start(options: argparse.Namespace, overrides: dict[str, str], started: floa
     if options.init is not None:
         config, network = _initial_network(options.init, config, overrides)
 
-    print(f"Config {path}" + ("" if options.config else " (by default; --config names another)"))
+    _say(f"Config {path}" + ("" if options.config else " (by default; --config names another)"))
     with Stop(notify=_on_stop) as stop:
         choices = choose(config, device)
         _say_choices(config, choices)
         training = Training(config, choices, stop, network)
         created = RunFolder.create(out, config, training.manifest({}), training.state())
-        print(f"Run {out}", flush=True)
+        _say(f"Run {out}")
         with contextlib.closing(created) as folder:
             return _train(training, folder, stop, started)
 
@@ -155,9 +170,9 @@ def _resume(path: Path, overrides: dict[str, str], minutes: str | None, started:
             overrides.setdefault("run.iterations", "null")
         config = folder.config(overrides)
         _refuse_changes(before, config, path)
-        if _finished(folder, config):
+        if _finished(folder, config, manifest.iteration):
             done = f"{counted(manifest.iteration, 'iteration')} in {clock(manifest.seconds)} minutes"
-            print(
+            _say(
                 f"{path} is finished: {done}.\n"
                 f"To go on for 10 more minutes: {door('train.py', '--resume', path, '--minutes', '10')}"
             )
@@ -167,14 +182,14 @@ def _resume(path: Path, overrides: dict[str, str], minutes: str | None, started:
         with Stop(notify=_on_stop) as stop:
             choices = LoopState.of(folder, manifest).choices
             if device != choices.device:
-                print(f"The run began on {choices.device} and goes on on {device}; results will differ slightly.")
+                _say(f"The run began on {choices.device} and goes on on {device}; results will differ slightly.")
                 choices = choose(config, device)
             _say_choices(config, choices)
             training = Training(config, choices, stop)
             training.restore(folder, manifest, state)
             folder.write_config(config)
             folder.remove_result()
-            print(f"Run {path} goes on from iteration {manifest.iteration:,}", flush=True)
+            _say(f"Run {path} goes on from iteration {manifest.iteration:,}")
             return _train(training, folder, stop, started)
 
 
@@ -209,20 +224,20 @@ def _train(training: Training, folder: RunFolder, stop: Stop, started: float) ->
             + door("train.py", "--resume", folder.path, "--learner.learning_rate", f"{careful:.1g}")
         ) from None
     except (OSError, MemoryError, RuntimeError, CheckpointError) as error:
-        sentence = _resource(error)
+        sentence = _resource(error, folder.path)
         if sentence is None and isinstance(error, CheckpointError):
             sentence = str(error)
         if sentence is None:
             raise
         raise Failed(
-            f"{sentence} The run is whole up to iteration {loop.last.iteration}; once there is room, go on with: "
+            f"{sentence} The run is whole up to iteration {loop.last.iteration}; once that is mended, go on with: "
             + door("train.py", "--resume", folder.path)
         ) from None
 
 
 def _tell_notes(folder: RunFolder) -> None:
     for note in folder.notes:
-        print(note, flush=True)
+        _say(note)
     folder.notes.clear()
 
 
@@ -307,10 +322,11 @@ def _write_result(folder: RunFolder, loop: Loop, strength: Strength | None) -> N
     write_whole(folder.result_file, json.dumps(result, indent=1).encode())
 
 
-def _finished(folder: RunFolder, config: RunConfig) -> bool:
+def _finished(folder: RunFolder, config: RunConfig, iteration: int) -> bool:
     try:
         result = json.loads(folder.result_file.read_bytes())
-        return (result["minutes"], result["iterations"]) == (config.run.minutes, config.run.iterations)
+        found = (result["minutes"], result["iterations"], result["iteration"])
+        return found == (config.run.minutes, config.run.iterations, iteration)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
@@ -327,7 +343,7 @@ def _refuse_changes(before: RunConfig, after: RunConfig, path: Path) -> None:
         )
     for key in new:
         if new[key] != old[key] and key not in ("run.minutes", "run.iterations"):
-            print(f"Changed: {key} from {old[key]} to {new[key]}")
+            _say(f"Changed: {key} from {old[key]} to {new[key]}")
 
 
 def _flat(config: RunConfig) -> dict[str, object]:
@@ -344,7 +360,7 @@ def _initial_network(path: Path, config: RunConfig, overrides: dict[str, str]) -
     if shape != config.network:
         if asked:
             raise ConfigError(f"--{asked[0]} does not go with --init: {path} brings a network of its own shape")
-        print(f"Network of the shape of {path} (the config's is another)")
+        _say(f"Network of the shape of {path} (the config's is another)")
     checkpoint.network.requires_grad_(True)
     return config.model_copy(update={"network": shape}), checkpoint.network
 
@@ -367,7 +383,7 @@ def _default_out(game: str) -> Path:
 def _say_choices(config: RunConfig, choices: Choices) -> None:
     speeds = ", ".join(f"{name} {speed:,.0f}/s" for name, speed in choices.speeds.items())
     memory, disk = estimate(config)
-    print(
+    _say(
         f"Device {choices.device}, self-play in {choices.inference}"
         + (f" (measured: {speeds})" if speeds else "")
         + "\n"
@@ -395,15 +411,20 @@ def _on_stop(reason: str) -> None:
         print(f"{reason}: stopping as soon as the run can go on from there. Once more stops at once.", flush=True)
 
 
-def _resource(error: BaseException) -> str | None:
-    """Return a sentence for an error that says that something is used up, None for all others."""
+def _resource(error: BaseException, home: Path) -> str | None:
+    """Return a sentence for an error that says that something is used up or in the way, None for all others.
+
+    Args:
+        error: what was raised.
+        home: the folder of the run, or of the runs.
+    """
     cause = error.__cause__ if isinstance(error, CheckpointError) else error
     if isinstance(cause, OSError):
         if cause.errno in (errno.ENOSPC, errno.EDQUOT):
-            return "The disk is full."
+            return f"The disk that holds {home} is full; delete something there, such as old runs."
         if isinstance(cause, PermissionError) or cause.errno == errno.EROFS:
-            return f"No permission to write {cause.filename or 'there'}."
-        return None
+            return f"No permission to write {cause.filename or home}."
+        return f"{cause.filename} cannot be used: {cause.strerror}." if cause.filename and cause.strerror else None
     if isinstance(error, MemoryError) or "allocate memory" in str(error) or "out of memory" in str(error):
         where = "GPU memory" if "CUDA" in str(error) else "Memory"
         return f"{where} does not suffice; --replay.memory_megabytes or --selfplay.games_per_group can be smaller."
@@ -414,5 +435,23 @@ def _fail(sentence: str, status: int) -> int:
     try:
         print(sentence, file=sys.stderr, flush=True)
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        _silence(sys.stderr)
     return status
+
+
+def _say(text: str) -> None:
+    """Print before there is a monitor.
+
+    Raises:
+        Unread: when nobody reads it.
+    """
+    try:
+        print(text, flush=True)
+    except OSError:
+        _silence(sys.stdout)
+        raise Unread from None
+
+
+def _silence(stream: TextIO) -> None:
+    """Let nothing more be printed, not even at exit: it would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -109,10 +109,16 @@ class RunFolder:
             RunError: where something is already.
         """
         refuse_existing(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise _no_folder(path, error) from None
         draft = cls(path.parent / f"{UNFINISHED}{path.name}-{os.getpid()}")
         try:
-            draft.iterations.mkdir(parents=True)
+            try:
+                draft.iterations.mkdir(parents=True)
+            except OSError as error:
+                raise _no_folder(path, error) if error.errno == errno.ENAMETOOLONG else error from None
             (draft.path / "checkpoints").mkdir()
             draft.write_config(config)
             draft.commit(manifest, state, None)
@@ -140,7 +146,11 @@ class RunFolder:
             RunError: where there is no run, or another process is at work on it.
         """
         run = cls(path)
-        if not run.iterations.is_dir():
+        try:
+            found = run.iterations.is_dir()
+        except (OSError, ValueError) as error:
+            raise _no_folder(path, error) from None
+        if not found:
             known = sorted(p.parent.name for p in path.parent.glob("*/iterations")) if path.parent.is_dir() else []
             there = f"; runs there: {', '.join(known)}" if known else ""
             raise RunError(f"{path} is not a run's folder (it has no iterations/){there}")
@@ -394,8 +404,19 @@ class RunFolder:
             raise RunError(f"{path} is damaged") from None
 
 
+def _no_folder(path: Path, error: OSError | ValueError) -> RunError:
+    why = error.strerror if isinstance(error, OSError) else error
+    return RunError(f"{str(path)!r} cannot be the folder of a run ({why}); give another name")
+
+
 def refuse_existing(path: Path) -> None:
     """Raise `RunError` where a new run cannot be put at `path`. An empty folder is no obstacle."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        raise _no_folder(path, error) from None
     if path.is_dir() and not any(path.iterdir()):
         return
     if (path / "iterations").is_dir():

@@ -92,6 +92,19 @@ def test_without_anybody_to_read_it_saves_and_ends(tmp_path: Path, cut: str) -> 
     assert steps(run) == list(range(1, last(run) + 1))
 
 
+@pytest.mark.parametrize("lines", [0, 1])
+def test_cut_off_before_it_begins_it_ends_without_a_word(tmp_path: Path, lines: int) -> None:
+    run = tmp_path / "run"
+    with training(*SMOKE, "--out", str(run), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for _ in range(lines):
+            process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(PATIENCE) == 0
+        assert process.stderr.read() == ""
+
+
 def test_a_second_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
     run = tmp_path / "run"
     # One iteration of this would take very long.

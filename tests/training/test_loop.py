@@ -238,7 +238,7 @@ def test_a_score_that_looks_like_a_failure_is_explained(
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (OSError(errno.ENOSPC, "No space left on device"), "The disk is full."),
+        (OSError(errno.ENOSPC, "No space left on device"), "The disk that holds "),
         (MemoryError(), "Memory does not suffice"),
         (RuntimeError("CUDA out of memory. Tried to allocate"), "GPU memory does not suffice"),
     ],

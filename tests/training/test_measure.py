@@ -70,6 +70,10 @@ def test_the_error_is_that_of_a_mean_and_never_nothing() -> None:
 
 
 def test_an_opponent_that_is_none_is_told_beforehand() -> None:
-    with pytest.raises(PlayerError, match="alphabeta"):
-        check_opponent(MeasureConfig(opponent="alphabeta-v9"), RULE)
-    check_opponent(MeasureConfig(opponent="alphabeta-v9", minutes=0, final_games=0), RULE)
+    with pytest.raises(ValueError, match="did you mean alphabeta-v1"):
+        MeasureConfig(opponent="alphabeta-v9")
+    # As of a checkpoint that was there when the settings were read.
+    gone = MeasureConfig().model_copy(update={"opponent": "gone.safetensors"})
+    with pytest.raises(PlayerError, match="gone"):
+        check_opponent(gone, RULE)
+    check_opponent(gone.model_copy(update={"minutes": 0, "final_games": 0}), RULE)

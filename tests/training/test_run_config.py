@@ -70,7 +70,7 @@ def test_extreme_numbers_survive_being_written(tmp_path: Path) -> None:
         ("game: [brandubh\n", ["own.yaml:2: not valid YAML"]),
         ("game: !!python/name:os.system brandubh\n", ["own.yaml:1: tags"]),
         ("a: &x {b: 1}\ngame: *x\n", ["own.yaml:1: anchors"]),
-        ("game: brandubh\nrun:\n  minutes: 2020-99-99\n", ["own.yaml:3: run.minutes: '2020-99-99' cannot be", "above 0"]),
+        ("game: brandubh\nrun:\n  minutes: 2020-99-99\n", ["own.yaml:3: run.minutes: '2020-99-99' cannot be"]),
         ("game: brandubh\nrun:\n  seed: !!int notint\n", ["own.yaml:3: tags"]),
         ("game: brandubh\nrun:\n  seed: " + "1" * 5000, ["own.yaml:3: run.seed: '111", "cannot be read", "at least 0"]),
         ("game: brandubh\nrun:\n  seed: 0x" + "1" * 5000, ["own.yaml:3: run.seed is a number of thousands of digits"]),

@@ -309,6 +309,17 @@ def test_nothing_is_written_over(run: RunFolder, tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["empty", "other", "run"]
 
 
+def test_names_that_no_folder_can_have_are_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for name in ("x" * 300, "x" * 250, "a\0b", "file/run", "file/deeper/run"):
+        with pytest.raises(RunError) as caught:
+            RunFolder.create(tmp_path / name, CONFIG, manifest(0), state(0))
+        assert "cannot be the folder of a run" in str(caught.value)
+        with pytest.raises(RunError):
+            RunFolder.open(tmp_path / name)
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
 def test_what_is_no_run_is_told(run: RunFolder, tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"not a run's folder.*runs there: run"):
         RunFolder.open(tmp_path / "rnu")
