@@ -131,6 +131,8 @@ def _read_file(path: Path, places: dict[Key, str], problems: list[str]) -> dict[
         if path.stat().st_size > MAX_BYTES:
             raise ConfigError(f"{path}: too large for a config (more than {MAX_BYTES >> 10} kB)")
         text = path.read_text(encoding="utf-8")
+    except ConfigError:
+        raise
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such config; the project's own are in {CONFIGS}: {_own_configs()}") from None
     except UnicodeDecodeError:
