@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +24,9 @@ from arena.players import SIMULATIONS, default_player, parse_player
 from arena.summary import match_notes, match_progress, match_table
 from env import RULES, Rules
 from env.records import format_record
+from search.config import MOST_SIMULATIONS
+
+MOST_GAMES = 100_000
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -62,6 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
         return 2
+    except MemoryError:
+        print("evaluate.py: there is not enough memory: ask for fewer games or simulations", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("\nevaluate.py: interrupted before the first move", file=sys.stderr)
         return 130
@@ -77,6 +84,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
         value = getattr(options, name)
         if value is not None and value < lowest:
             raise ValueError(f"--{name} {value}: has to be at least {lowest}")
+    for name, most in (("games", MOST_GAMES), ("simulations", MOST_SIMULATIONS)):
+        value = getattr(options, name)
+        if value is not None and value > most:
+            raise ValueError(f"--{name} {value}: at most {most}")
+    if options.player == "":
+        raise ValueError("'' names no player")
+    if options.json is not None and options.save is not None and options.json.absolute() == options.save.absolute():
+        raise ValueError(f"--json and --save are both {options.json}: give them different names")
     if options.json is not None:
         check_writable("--json", options.json)
     if options.save is not None:
@@ -101,12 +116,16 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.print(match_table(result))
     for note in match_notes(result, options.games, len(openings)):
         console.print(note)
-    if options.json is not None:
-        write_text(options.json, json.dumps(result.to_json(), indent=2) + "\n")
-        console.print(f"result written to {options.json}")
-    if options.save is not None:
-        save_records(options.save, result)
-        console.print(f"{result.games} records written to {options.save}")
+    try:
+        if options.json is not None:
+            write_text(options.json, json.dumps(result.to_json(), indent=2) + "\n")
+            console.print(f"result written to {options.json}")
+        if options.save is not None:
+            save_records(options.save, result)
+            console.print(f"{result.games} records written to {options.save}")
+    except OSError as error:
+        print(f"evaluate.py: the result cannot be written: {error}", file=sys.stderr)
+        return 1
     return 130 if result.interrupted else 0
 
 
@@ -132,14 +151,23 @@ def choose_rules(game: str | None, players: Sequence[PlayerText]) -> Rules:
 def check_writable(option: str, path: Path) -> None:
     """Refuses what could not be written, before any time is spent."""
     folder = path.absolute().parent
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:  # too long, or with a zero byte
+        raise ValueError(f"{option}: no file can have this name: {getattr(error, 'strerror', None) or error}") from None
     if path.is_dir():
         raise ValueError(f"{option} {path}: there is a folder of that name already")
     if path.exists() and not path.is_file():
         raise ValueError(f"{option} {path}: that is not a regular file")
     if not folder.is_dir():
         raise ValueError(f"{option} {path}: the folder {folder} does not exist")
-    if not os.access(folder, os.W_OK):
-        raise ValueError(f"{option} {path}: the folder {folder} cannot be written to")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError:
+        raise ValueError(f"{option} {path}: the folder {folder} cannot be written to") from None
     if option == "--save" and path.exists():
         raise ValueError(f"{option} {path}: there is a file of that name already")
 

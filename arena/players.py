@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import random
 import sys
+import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from math import tanh
 from pathlib import Path
@@ -33,7 +34,12 @@ _GROUPS = 2
 _TABLE_MEGABYTES = 16
 _CLEAR_LEAD = 500  # alpha-beta's score, in hundredths of an attacker, that is shown as an expectation of tanh(1) = 0.76
 
-Tool = TypeVar("Tool")
+
+class _Stoppable(Protocol):
+    def stop(self) -> None: ...
+
+
+Tool = TypeVar("Tool", bound=_Stoppable)
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -224,16 +230,16 @@ class _Workers(Generic[Tool]):
     def __init__(self, threads: int | None, make: Callable[[], Tool]) -> None:
         self._threads, self._make = _count(threads), make
         self._idle: SimpleQueue[Tool] = SimpleQueue()
-        self._made = 0
+        self._made: list[Tool] = []
 
     def map(self, work: Callable[[Tool, Job], Result], jobs: Sequence[Job]) -> list[Result]:
-        """`work(tool, job)` for each job, in order."""
+        """`work(tool, job)` for each job, in order; Ctrl-C and failures stop the others first, a second Ctrl-C all."""
         if not jobs:
             return []
         threads = min(self._threads, len(jobs))
-        for _ in range(self._made, threads):
-            self._idle.put(self._make())
-            self._made += 1
+        while len(self._made) < threads:
+            self._made.append(self._make())
+            self._idle.put(self._made[-1])
 
         def borrow(job: Job) -> Result:
             tool = self._idle.get()
@@ -243,7 +249,21 @@ class _Workers(Generic[Tool]):
                 self._idle.put(tool)
 
         with ThreadPoolExecutor(threads, initializer=_one_torch_thread) as pool:
-            return list(pool.map(borrow, jobs))
+            futures: list[Future[Result]] = []
+            try:
+                futures.extend(pool.submit(borrow, job) for job in jobs)
+                return [future.result() for future in futures]
+            except BaseException:
+                try:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    # Told again and again, since a search that is just beginning forgets what it was told before.
+                    while not all(future.done() for future in futures):
+                        for tool in self._made:
+                            tool.stop()
+                        time.sleep(0.02)
+                except KeyboardInterrupt:
+                    os._exit(130)  # the threads cannot be ended otherwise, and the person wants to leave now
+                raise
 
 
 def _one_torch_thread() -> None:

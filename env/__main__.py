@@ -49,7 +49,8 @@ def _perft(given: argparse.Namespace) -> int:
             total = sum(counts.values())
         else:
             counts = {}
-            total = perft(game, given.depth)
+            # Move by move, so that Ctrl-C is heard in between.
+            total = sum(divide(game, given.depth).values()) if given.depth > 1 else perft(game, given.depth)
         seconds = time.perf_counter() - start
     except ValueError as error:
         print(f"python -m env perft: {error}", file=sys.stderr)

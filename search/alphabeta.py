@@ -111,6 +111,10 @@ class AlphaBeta:
         finally:
             timer.cancel()
 
+    def stop(self) -> None:
+        """Let the search that another thread runs end soon, with the best move found so far."""
+        self._work.stop[0] = 1
+
     def _prepare(self, game: Game, seed: int) -> None:
         """Lay out the game for the kernels, and forget what earlier searches learnt."""
         work, ply = self._work, game.ply

@@ -95,6 +95,11 @@ class Search:
         self._settings = self.config.settings()
         self._tree: Tree | None = None
         self._batch: Batch | None = None
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Let the search that another thread runs end soon, with what has been found so far."""
+        self._stopped = True
 
     def run(
         self,
@@ -133,6 +138,7 @@ class Search:
         if simulations is not None:
             most = max(1, min(most, LARGEST_TREES // tree_bytes(self.rules.size, simulations)))
         results: list[SearchResult] = []
+        self._stopped = False
         for begin in range(0, len(games), most):
             part = games[begin : begin + most]
             share = None if seconds is None else seconds * len(part) / len(games)
@@ -158,7 +164,7 @@ class Search:
         waiting = len(games)
         while waiting:
             self._evaluate(batch)
-            if deadline is not None and time.monotonic() >= deadline:
+            if self._stopped or (deadline is not None and time.monotonic() >= deadline):
                 for slot in range(len(games)):
                     receive(self._settings, tree, batch, slot)
                 break

@@ -2,12 +2,14 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from arena.player_text import PlayerError, checkpoint_game, read_player
-from arena.players import default_player, parse_player
+from arena.players import ROOT, default_player, parse_player
 from env import RULES, Game
 
 
@@ -194,3 +196,22 @@ def test_the_default_player_is_the_newest_runs_best(
     assert default_player("tawlbwrdd", runs) == str(runs / "other" / "best.safetensors")
     monkeypatch.chdir(tmp_path)
     assert default_player("brandubh") == str(Path("runs/new/best.safetensors"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends the POSIX signal")
+def test_ctrl_c_ends_a_long_search() -> None:
+    """All threads are deep in kernels that would take hours; as a program, since threads would outlive a failure."""
+    program = (
+        "import os, signal, threading\n"
+        "from arena.players import AlphaBetaPlayer\n"
+        "from env import RULES, Game\n"
+        "player = AlphaBetaPlayer(RULES['tawlbwrdd'], depth=30, threads=2)\n"
+        "threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n"
+        "    player.choose([Game('tawlbwrdd')] * 4)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('stopped')\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "stopped\n", "")

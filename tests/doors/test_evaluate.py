@@ -166,3 +166,37 @@ def test_as_a_program_it_fails_without_a_traceback(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("evaluate.py: there is no player or file 'nobody'")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["random", "--games", str(10**21)], "at most 100000"),
+        (["{checkpoint}", "--simulations", "2000000000"], "at most 100000"),
+        ([""], "names no player"),
+        (["random", "--json", "n" * 300], "no file can have this name"),
+        (["random", "--json", "a\0b"], "no file can have this name"),
+        (["random", "--json", "same", "--save", "same"], "different names"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_played(
+    arguments: list[str], said: str, checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evaluate.main([argument.format(checkpoint=checkpoint) for argument in arguments]) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_full_disk_costs_the_file_and_not_the_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(evaluate, "write_text", full)
+    assert evaluate.main(["random", "--opponent", "random", "--games", "2", "--json", str(tmp_path / "r.json")]) == 1
+    captured = capsys.readouterr()
+    assert "95 %" in captured.out
+    assert "No space left" in captured.err
+    assert captured.err.count("\n") == 1
