@@ -69,7 +69,7 @@ class Game:
         """
         rules = get_rules(rules)
         layout = rules.default_layout if layout is None else layout
-        if layout not in rules.layouts:
+        if not isinstance(layout, str) or layout not in rules.layouts:
             raise ValueError(f"{rules.title} has no layout {layout!r}; there are: {', '.join(rules.layouts)}")
         self._load(rules, layout, rules.layouts[layout], rules.first)
 
@@ -92,6 +92,8 @@ class Game:
 
     def _load(self, rules: Rules, layout: str | None, position: str, to_play: str) -> None:
         side = _side(to_play)
+        if not isinstance(position, str):
+            raise TypeError(f"position is {position!r}: a text, ranks from the top, is needed")
         board = parse_position(rules, position)
         self.rules = rules
         self.layout = layout
@@ -212,6 +214,8 @@ class Game:
         """
         if isinstance(move, str):
             move = Move.parse(move)
+        elif not isinstance(move, Move):
+            raise TypeError(f"move is {move!r}: a Move or a text such as 'd1-c1' is needed")
         text, size = str(move), self.rules.size
         for name, at in ((move.origin, 0), (move.target, len(move.origin) + 1)):
             try:
@@ -243,6 +247,8 @@ class Game:
             ValueError: the number leaves the board.
         """
         action = int(action)
+        if not 0 <= action < self.rules.actions:
+            raise ValueError(f"action {action}: {self.rules.title} has actions 0 to {self.rules.actions - 1}")
         if self.outcome is not None or not is_legal(self._tables, self._position, action):
             self.action_of(self.move_of(action))  # raises, and says why
         return self._play(action)
@@ -363,6 +369,6 @@ class Game:
 
 
 def _side(name: str) -> int:
-    if name not in SIDES:
+    if not isinstance(name, str) or name not in SIDES:
         raise ValueError(f"no side is called {name!r}; there are: {', '.join(SIDES)}")
     return SIDES.index(name)

@@ -10,11 +10,13 @@ depend on it, and for nothing else. The folders lie in the user's cache (the pac
 from __future__ import annotations
 
 import ast
+import atexit
 import hashlib
 import inspect
 import os
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -77,7 +79,10 @@ def store() -> Path:
     base = Path(given) / "branan" if given else Path(platformdirs.user_cache_dir("branan")) / "kernels"
     if _writable(base):
         return base
-    return Path(tempfile.mkdtemp(prefix="branan-kernels-"))
+    warnings.warn(f"kernels are compiled anew at every start, since {base} cannot be written", stacklevel=2)
+    folder = Path(tempfile.mkdtemp(prefix="branan-kernels-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 @cache

@@ -170,5 +170,5 @@ def get_rules(game: Rules | str) -> Rules:
         return game
     try:
         return RULES[game]
-    except KeyError:
+    except (KeyError, TypeError):  # unknown, or of a type that cannot be a name
         raise ValueError(f"no game is called {game!r}; there are: {', '.join(RULES)}") from None

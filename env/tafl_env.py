@@ -88,7 +88,9 @@ def start_of(rules: Rules, layout: str | None, options: Mapping[str, Any]) -> Ga
     Raises:
         ValueError: unknown option, a position that cannot be, or one in which the game is over.
     """
-    unknown = sorted(set(options) - {"position", "to_play"})
+    if not isinstance(options, Mapping):
+        raise TypeError(f"reset options are {options!r}: a dict is needed")
+    unknown = sorted(set(options) - {"position", "to_play"}, key=str)
     if unknown:
         raise ValueError(f"unknown reset option {unknown[0]!r}; there are: position, to_play")
     if "position" not in options:
@@ -106,6 +108,8 @@ def start_of(rules: Rules, layout: str | None, options: Mapping[str, Any]) -> Ga
 
 def check_settings(max_plies: int | None, illegal_move: str, render_mode: str | None, render_modes: list[str]) -> None:
     """Raise ValueError where a setting of an environment is impossible."""
+    if max_plies is not None and not isinstance(max_plies, (int, np.integer)):
+        raise TypeError(f"max_plies={max_plies!r}: a whole number, or None for no limit")
     if max_plies is not None and max_plies < 1:
         raise ValueError(f"max_plies={max_plies}: at least 1, or None for no limit")
     if illegal_move not in ILLEGAL_MOVE:

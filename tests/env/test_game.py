@@ -307,3 +307,19 @@ def test_the_arrays_follow_the_game():
     board = game.board
     board[:] = 0
     assert np.count_nonzero(game.board) == 13
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: Game([]), "no game is called"),  # pyright: ignore
+        (lambda: Game.from_position("brandubh", None, "attackers"), "position is None"),  # pyright: ignore
+        (lambda: Game("brandubh").play(None), "move is None"),  # pyright: ignore
+        (lambda: Game("brandubh").play(b""), "move is b''"),  # pyright: ignore
+        (lambda: Game("brandubh").play_action(10**30), "action 1000"),
+        (lambda: Game("brandubh").play_action(-1), "action -1"),
+    ],
+)
+def test_arguments_of_a_wrong_kind_are_named(call, named):
+    with pytest.raises((TypeError, ValueError), match=named):
+        call()
