@@ -22,8 +22,10 @@ from arena.player_text import ALPHABETA, PlayerError, read_player
 from arena.players import default_player, parse_player
 from env import RULES, Game
 from env.rules import SIDES, get_rules
+from search.config import MOST_SIMULATIONS
 
 SIMULATIONS = 256
+MOST_SECONDS = 86_400
 
 
 class PlainConsole(Console):
@@ -71,6 +73,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(f"play.py: {error}", file=sys.stderr)
         return 2
+    except MemoryError:
+        print("play.py: there is not enough memory: ask for fewer simulations", file=sys.stderr)
+        return 2
     return 0
 
 
@@ -80,6 +85,10 @@ def set_up(options: argparse.Namespace) -> Terminal:
     Raises:
         ValueError: something asked for cannot be.
     """
+    if options.simulations is not None and options.simulations > MOST_SIMULATIONS:
+        raise ValueError(f"--simulations {options.simulations}: at most {MOST_SIMULATIONS}")
+    if options.seconds is not None and not options.seconds <= MOST_SECONDS:
+        raise ValueError(f"--seconds {options.seconds}: at most {MOST_SECONDS}")
     for name, above in (("simulations", 0), ("seconds", 0), ("threads", 0)):
         value = getattr(options, name)
         if value is not None and not value > above:
