@@ -101,6 +101,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     players = [read_player(player_text), read_player(opponent_text)]
     if options.simulations is not None and all(player.path is None for player in players):
         raise ValueError("--simulations is for checkpoints, and neither player is one")
+    if options.device != "auto" and all(player.path is None for player in players):
+        raise ValueError("--device is for checkpoints, and neither player is one")
     rules = choose_rules(options.game, players)
     openings = load_openings(rules, options.layout)
     with console.status("loading players"):

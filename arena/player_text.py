@@ -21,6 +21,7 @@ from math import isfinite
 from pathlib import Path
 
 from search.alphabeta import MAX_DEPTH
+from search.config import MOST_SIMULATIONS
 
 SUFFIX = ".safetensors"
 ALPHABETA = "alphabeta-v1"
@@ -47,7 +48,7 @@ class PlayerText:
 _OPTIONS: dict[str, tuple[str, ...]] = {"random": (), ALPHABETA: ("depth", "seconds")}
 _CHECKPOINT_OPTIONS = ("simulations", "seconds")
 _WHOLE = ("depth", "simulations")
-_LIMITS = {"depth": MAX_DEPTH, "simulations": 1_000_000, "seconds": 86_400}
+_LIMITS = {"depth": MAX_DEPTH, "simulations": MOST_SIMULATIONS, "seconds": 86_400}
 _LAST_OPTION = re.compile(r"[:,]\s*(\w[\w-]*)\s*=\s*([^:,=/\\]*)$")
 _PLAYERS = f"a player is random, {ALPHABETA}:depth=D, {ALPHABETA}:seconds=S, or a checkpoint's path"
 

@@ -21,7 +21,7 @@ def _parser() -> argparse.ArgumentParser:
     count.add_argument("depth", type=int, metavar="DEPTH", help="number of plies")
     count.add_argument("--layout", help="start of the game (default: its first)")
     count.add_argument("--position", help="start from this position instead, ranks from the top: /row/row/.../")
-    count.add_argument("--to-play", choices=SIDES, default=SIDES[0], help="side to play in --position")
+    count.add_argument("--to-play", choices=SIDES, help="side to play in --position (default: attackers)")
     count.add_argument("--divide", action="store_true", help="show the count after every first move")
     count.set_defaults(run=_perft)
     add_render_command(commands)
@@ -36,12 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _perft(given: argparse.Namespace) -> int:
     try:
+        if given.position is None and given.to_play is not None:
+            raise ValueError("--to-play goes with --position; in a layout the rules say who begins")
         if given.position is None:
             game = Game(given.game, given.layout)
         elif given.layout is not None:
             raise ValueError("--layout and --position exclude each other")
         else:
-            game = Game.from_position(given.game, given.position, given.to_play)
+            game = Game.from_position(given.game, given.position, given.to_play or SIDES[0])
         perft(game.copy(), given.depth and 1)  # compile, or fetch from the cache, before the clock starts
         start = time.perf_counter()
         if given.divide:

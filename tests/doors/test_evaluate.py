@@ -174,6 +174,7 @@ def test_as_a_program_it_fails_without_a_traceback(tmp_path: Path) -> None:
         (["random", "--games", str(10**21)], "at most 100000"),
         (["{checkpoint}", "--simulations", "2000000000"], "at most 100000"),
         ([""], "names no player"),
+        (["random", "--device", "foo"], "--device is for checkpoints"),
         (["random", "--json", "n" * 300], "no file can have this name"),
         (["random", "--json", "a\0b"], "no file can have this name"),
         (["random", "--json", "same", "--save", "same"], "different names"),

@@ -79,6 +79,9 @@ def test_a_game_of_tawlbwrdd_against_alphabeta(tmp_path: Path) -> None:
         (["alphabeta-v1:depth=1", "--seconds", "1"], "has its own limits"),
         (["random", "--seconds", "0"], "--seconds 0.0: has to be more than 0"),
         (["random", "--load", "none.otg"], "none.otg cannot be read"),
+        (["alphabeta-v1", "--seconds", "inf"], "--seconds inf: at most"),
+        (["alphabeta-v1", "--seconds", "nan"], "--seconds nan: at most"),
+        (["{checkpoint}", "--simulations", "2000000000"], "at most 100000"),
         (["{checkpoint}", "--game", "tawlbwrdd"], "plays brandubh, not tawlbwrdd"),
     ],
 )

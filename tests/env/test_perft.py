@@ -115,6 +115,7 @@ def test_command_line(capsys):
         (["brandubh", "3", "--position", "/7/"], "has 1 ranks"),
         (["brandubh", "3", "--position", "/7/", "--layout", "standard"], "exclude each other"),
         (["brandubh", "0", "--divide"], "depth 0"),
+        (["brandubh", "2", "--to-play", "defenders"], "--to-play goes with --position"),
     ],
 )
 def test_command_line_errors_are_told(arguments, problem, capsys):
