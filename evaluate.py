@@ -62,7 +62,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = arguments().parse_args(argv)
     console = Console(highlight=False)
     try:
-        return run(options, console)
+        status = run(options, console)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
+    except OSError as error:  # standard output is full or gone; what is still buffered must not fail at exit again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        print(f"evaluate.py: {error}", file=sys.stderr)
+        return 1
     except ValueError as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
         return 2

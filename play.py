@@ -68,6 +68,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # Nobody reads on; what is still buffered must not fail once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        print(f"play.py: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print()
     except ValueError as error:

@@ -38,6 +38,8 @@ def load_game(path: Path) -> Game:
         ValueError: it cannot be read; the message names file, line and column.
     """
     try:
+        if path.exists() and not path.is_file():
+            raise ValueError(f"{path} is no regular file.")
         return parse_record(path.read_text(encoding="utf-8"), source=str(path)).game()
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
