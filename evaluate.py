@@ -9,10 +9,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # while the rest is imported there is nothing to save
 
 from rich.console import Console
 
@@ -189,4 +193,6 @@ def save_records(folder: Path, result: MatchResult) -> None:
 
 
 if __name__ == "__main__":
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main())

@@ -10,9 +10,13 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # while the rest is imported there is nothing to save
 
 from rich.console import Console
 
@@ -139,4 +143,6 @@ def usual_player(game: str | None, seconds: float) -> str:
 
 
 if __name__ == "__main__":
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main())
