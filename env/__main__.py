@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import TypeVar
 
 from env import RULES, Game, perft
 from env.perft import divide
 from env.render import add_render_command
 from env.rules import SIDES
+
+Result = TypeVar("Result")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -34,6 +40,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return given.run(given)
 
 
+def _interruptible(work: Callable[[], Result]) -> Result:
+    """Do the work in a thread that Ctrl-C leaves behind, since a kernel hears nothing."""
+    done: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except Exception as error:
+            done.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return done.result()
+
+
 def _perft(given: argparse.Namespace) -> int:
     try:
         if given.position is None and given.to_play is not None:
@@ -47,12 +67,11 @@ def _perft(given: argparse.Namespace) -> int:
         perft(game.copy(), given.depth and 1)  # compile, or fetch from the cache, before the clock starts
         start = time.perf_counter()
         if given.divide:
-            counts = divide(game, given.depth)
+            counts = _interruptible(lambda: divide(game, given.depth))
             total = sum(counts.values())
         else:
             counts = {}
-            # Move by move, so that Ctrl-C is heard in between.
-            total = sum(divide(game, given.depth).values()) if given.depth > 1 else perft(game, given.depth)
+            total = _interruptible(lambda: perft(game, given.depth))
         seconds = time.perf_counter() - start
     except ValueError as error:
         print(f"python -m env perft: {error}", file=sys.stderr)
@@ -68,4 +87,4 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except KeyboardInterrupt:
-        sys.exit(130)
+        os._exit(130)  # a kernel may still be counting
