@@ -38,7 +38,7 @@ def load_game(path: Path) -> Game:
         ValueError: it cannot be read; the message names file, line and column.
     """
     try:
-        if path.exists() and not path.is_file():
+        if path.exists() and not path.is_file() and not path.is_dir():
             raise ValueError(f"{path} is no regular file.")
         return parse_record(path.read_text(encoding="utf-8"), source=str(path)).game()
     except OSError as error:
