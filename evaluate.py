@@ -27,6 +27,7 @@ from arena.player_text import ALPHABETA, PlayerError, PlayerText, read_player
 from arena.players import SIMULATIONS, default_player, parse_player
 from arena.summary import match_notes, match_progress, match_table
 from env import RULES, Rules
+from env.files import wrong_name
 from env.records import format_record
 from search.config import MOST_SIMULATIONS
 
@@ -164,12 +165,8 @@ def choose_rules(game: str | None, players: Sequence[PlayerText]) -> Rules:
 def check_writable(option: str, path: Path) -> None:
     """Refuses what could not be written, before any time is spent."""
     folder = path.absolute().parent
-    try:
-        os.lstat(path)
-    except FileNotFoundError:
-        pass
-    except (OSError, ValueError) as error:  # too long, or with a zero byte
-        raise ValueError(f"{option}: no file can have this name: {getattr(error, 'strerror', None) or error}") from None
+    if problem := wrong_name(path):
+        raise ValueError(f"{option}: no file can have this name: {problem}")
     if path.is_dir():
         raise ValueError(f"{option} {path}: there is a folder of that name already")
     if path.exists() and not path.is_file():

@@ -5,7 +5,6 @@ It works without colour, and when the lines come from a file or a program instea
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from app.saved import game_text, keep_game, load_game
 from arena.files import write_text
 from arena.players import Player, Thought
 from env import Game, Move
+from env.files import wrong_name
 from env.rules import SIDES
 
 MARGIN = 0.1
@@ -323,12 +323,8 @@ class Terminal:
         if not name:
             raise CommandError("Say where to: `save FILE`.")
         path = Path(name).expanduser()
-        try:
-            os.lstat(path)
-        except FileNotFoundError:
-            pass
-        except (OSError, ValueError) as error:  # too long, or with a zero byte
-            raise CommandError(f"No file can have this name: {getattr(error, 'strerror', None) or error}.") from None
+        if problem := wrong_name(path):
+            raise CommandError(f"No file can have this name: {problem}.")
         if path.is_dir():
             raise CommandError(f"{path} is a folder; name a file in it.")
         if path.exists() and not self._confirm(f"{path} exists. Write over it?"):

@@ -9,6 +9,17 @@ import secrets
 from pathlib import Path
 
 
+def wrong_name(path: Path) -> str:
+    """Return why no file can be called `path`, as that it is too long or holds a zero byte, or the empty text."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        return str(getattr(error, "strerror", None) or error)
+    return ""
+
+
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file so that at any moment, power cuts included, `path` holds the old contents or all of `data`.
 
