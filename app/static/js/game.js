@@ -339,7 +339,7 @@ class GameView {
 
   _actions() {
     const { game, rules } = this;
-    const act = (name, icon, work, options = {}) => button(t(`action.${name}`), attempt(work), { icon, data: { action: name }, ...options });
+    const act = (name, icon, work, options = {}) => button(t(`action.${name}`), attempt(work), { icon, label: t(`action.${name}`), data: { action: name }, ...options });
     const going = !game.outcome && this.persons.length > 0;
     return [
       ...engineControls(this),
@@ -352,7 +352,7 @@ class GameView {
       act("hint", "bulb", () => this.hint(), { disabled: !game.can.move }),
       rules.agreement && act("offer_draw", "hands", () => this._offer(), { disabled: !going, "aria-pressed": String(this.offering) }),
       act("resign", "flag", () => this._resign(), { disabled: !game.can.resign }),
-      act("players", "eye", () => changePlayers(this)),
+      act("players", "people", () => changePlayers(this)),
     ].filter(Boolean);
   }
 

@@ -36,7 +36,7 @@ export async function rulesView(host, { rules: wanted }, about) {
       about.games.map(({ game, title }) => el("a", { class: "button", href: `#rules=${game}`, "aria-current": game === rules.game ? "page" : null }, title)),
     ),
     el("h1", {}, t("rules.title", { game: rules.title })),
-    chapters(rules).map(([title, sentences, chapter]) =>
+    ...chapters(rules).map(([title, sentences, chapter]) =>
       el(
         "section",
         {},

@@ -69,9 +69,9 @@ export function engineControls(view) {
   );
   return [
     game.running
-      ? button(t("action.pause"), run(false), { icon: "pause", data: { action: "pause" } })
-      : button(t("action.run"), run(true), { icon: "play", data: { action: "run" }, disabled: !can.run }),
-    button(t("action.step"), attempt(() => view.command("step")), { icon: "forward", class: "mirrored", data: { action: "step" }, disabled: !can.step }),
+      ? button(t("action.pause"), run(false), { icon: "pause", label: t("action.pause"), data: { action: "pause" } })
+      : button(t("action.run"), run(true), { icon: "play", label: t("action.run"), class: "mirrored", data: { action: "run" }, disabled: !can.run }),
+    button(t("action.step"), attempt(() => view.command("step")), { icon: "forward", label: t("action.step"), class: "mirrored", data: { action: "step" }, disabled: !can.step }),
     speed,
   ];
 }
