@@ -29,6 +29,13 @@ class SearchConfig(BaseModel):
     value_scale: float = Field(
         default=0.1, gt=0, le=10, description="c_scale: weight of rescaled values against priors"
     )
+    least_range: float = Field(
+        default=0.0,
+        ge=0,
+        le=2,
+        description="values are rescaled by their range, but by no smaller range than this: where all moves are worth "
+        "about the same, their differences are noise",
+    )
     gumbel_scale: float = Field(
         default=1.0, ge=0, le=10, description="exploration noise at the root of self-play; 0 is none"
     )
@@ -39,7 +46,9 @@ class SearchConfig(BaseModel):
 
     def settings(self) -> Settings:
         """Return what the kernels need of this."""
-        return Settings(self.considered, self.visit_offset, self.value_scale, self.discount, self.proofs)
+        return Settings(
+            self.considered, self.visit_offset, self.value_scale, self.least_range, self.discount, self.proofs
+        )
 
 
 class Settings(NamedTuple):
@@ -48,5 +57,6 @@ class Settings(NamedTuple):
     considered: int
     visit_offset: float
     value_scale: float
+    least_range: float
     discount: float
     proofs: bool

@@ -61,6 +61,11 @@ class SelfPlayConfig(Section):
         default=0.25,
         description="share of games in which both sides search alike, whatever the balance says",
     )
+    value_lambda: Share = Field(
+        default=1.0,
+        description="what values are learnt: 1: the game's result; below: mixed with the values that later searches "
+        "found, those after k plies with weight (1 - value_lambda) * value_lambda**k (TD(lambda), Sutton 1988)",
+    )
     layouts: Annotated[dict[str, Annotated[float, Field(gt=0)]], Field(min_length=1)] | None = Field(
         default=None,
         description="starts to play from and their weights, as {serif: 3, bell: 1}; null: the default layout only",

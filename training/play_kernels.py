@@ -52,7 +52,7 @@ class Slots(NamedTuple):
         balance: int8 (G,), log2 of attackers' to defenders' simulations, quarter steps.
         opening: int32 (G,), moves that are still to be drawn from the policy.
         full: int8 (G,), whether the present search is a full one.
-        value: float32 (G,), the last search's value, of the side that moved last.
+        values: float32 (G, P), what each ply's search made of its position, from the view of the side that moved.
         simulations: int64 (G,), done in all searches since the counter was reset.
         moves: int16 (G, P), actions played.
         input: int8 (G, S + 3), input row of the present root.
@@ -69,7 +69,7 @@ class Slots(NamedTuple):
     balance: np.ndarray
     opening: np.ndarray
     full: np.ndarray
-    value: np.ndarray
+    values: np.ndarray
     simulations: np.ndarray
     moves: np.ndarray
     input: np.ndarray
@@ -93,7 +93,7 @@ def new_slots(count: int, input_size: int, most_moves: int, max_plies: int) -> S
         balance=np.zeros(count, np.int8),
         opening=np.zeros(count, np.int32),
         full=np.zeros(count, np.int8),
-        value=np.zeros(count, np.float32),
+        values=np.zeros(shape, np.float32),
         simulations=np.zeros(count, np.int64),
         moves=np.zeros(shape, np.int16),
         input=np.zeros((count, input_size), np.int8),
@@ -148,7 +148,6 @@ def begin_game(
     slots.state[slot] = RUNNING
     slots.layout[slot] = layout
     slots.records[slot] = 0
-    slots.value[slot] = 0.0
     slots.balance[slot] = 0 if random_unit(own) < rules.even_share else balance
     slots.opening[slot] = 0
     if random_unit(own) < rules.policy_opening_share:
@@ -189,21 +188,22 @@ def _move(
 ) -> None:
     """Play the move that the finished search (or the opening's draw) gives, and go on to the next search."""
     own, node = tree.slots[slot], tree.nodes[slot, ROOT]
+    ply = node.position.info[PLY]
     slots.simulations[slot] += own.simulations
     if slots.opening[slot] > 0 and node.proof != WIN:
         slots.opening[slot] -= 1
         edge = _draw_from_prior(tree, slot)
-        slots.value[slot] = node.raw
+        slots.values[slot, ply] = node.raw
     else:
         slots.opening[slot] = 0
         if slots.full[slot]:
             _record(settings, tree, slots, slot)
         edge = best_edge(settings, tree, slot)
-        slots.value[slot] = root_value(settings, tree, slot)
+        slots.values[slot, ply] = root_value(settings, tree, slot)
     action = tree.choices[slot, edge].action
     root = node.position
     mover = root.info[TO_PLAY]
-    slots.moves[slot, root.info[PLY]] = action
+    slots.moves[slot, ply] = action
     reason = play(t, root, tree.history[slot], action, own.undo)
     if reason != NONE:
         slots.state[slot] = ENDED

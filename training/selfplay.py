@@ -40,7 +40,7 @@ from training.play_kernels import (
 from training.shard import Shard
 
 # What of `Slots` has to be kept between two starts: a row a game, a row a record, an entry a record's move.
-_PER_SLOT = ("layout", "balance", "opening", "full", "value", "records")
+_PER_SLOT = ("layout", "balance", "opening", "full", "records")
 _PER_RECORD = ("record_ply", "record_input", "record_weight")
 _PER_RECORD_MOVE = ("record_actions", "record_policy")
 
@@ -95,6 +95,28 @@ def _shard(games: Sequence[_Collected], columns: int, counters: Mapping[str, flo
         moves=joined("moves", np.int16),
         counters=dict(counters),
     )
+
+
+def lambda_returns(searched: np.ndarray, result: float, discount: float, keep: float) -> np.ndarray:
+    """Return what the positions of a game turned out to be worth: TD(lambda)'s mixture of what was found later.
+
+    G(T) = result,  G(t) = (1 - keep) * searched(t) + keep * discount * G(t + 1)
+    (Sutton 1988, "Learning to predict by the methods of temporal differences", with all values in one side's view).
+
+    Args:
+        searched: float (T,), values that the searches of a game found, one a ply, in [-1, 1].
+        result: of the game, after T plies.
+        discount: worth of one ply later, in (0, 1].
+        keep: lambda in [0, 1]; 1 looks at the result alone.
+
+    Returns:
+        float64 (T + 1,), the view as that of the arguments.
+    """
+    returns = np.empty(len(searched) + 1)
+    returns[-1] = result
+    for ply in range(len(searched) - 1, -1, -1):
+        returns[ply] = (1 - keep) * searched[ply] + keep * discount * returns[ply + 1]
+    return returns
 
 
 class _Group:
@@ -195,16 +217,17 @@ class _Group:
         to_play = inputs[:, self.rules.cells]
         sign = np.where(to_play == 0, 1.0, -1.0)
         truncated = slots.state[slot] == TRUNCATED
+        movers = np.where((self.play.first + np.arange(length)) % 2 == 0, 1.0, -1.0)
+        searched = movers * slots.values[slot, :length]  # the attackers' view
         if truncated:
-            # The last search looked at the position before the last move, from the view of who made it.
-            mover = (self.play.first + length - 1) % 2
-            attackers_value = float(slots.value[slot]) * (1.0 if mover == 0 else -1.0)
-            ahead = length - 1 - plies
+            # The last search looked at the position before the last move: what it found stands for the result there.
+            attackers_value = float(searched[-1])
+            ends = length - 1
         else:
             attackers_value = float(slots.result[slot])
-            ahead = length - plies
+            ends = length
         own = sign * attackers_value
-        value = own * self.discount ** ahead.astype(np.float64)
+        value = sign * lambda_returns(searched[:ends], attackers_value, self.discount, self.config.value_lambda)[plies]
         drawn = np.full(count, 1.0 - abs(attackers_value) if not truncated else 0.0)
         outlook = np.stack([(1 + own - drawn) / 2, drawn, (1 - own - drawn) / 2], axis=1)
         counts, listed = self._listed(slot)
@@ -237,6 +260,7 @@ class _Group:
             "random": self.tree.slots["random"].copy(),
             "plies": plies,
             "moves": np.concatenate([slots.moves[slot, : plies[slot]] for slot in range(count)]),
+            "values": np.concatenate([slots.values[slot, : plies[slot]] for slot in range(count)]),
             "record_counts": np.concatenate([counts for counts, _ in listed]),
         }
         for name in _PER_RECORD:
@@ -267,6 +291,7 @@ class _Group:
         for slot in range(count):
             plies, records = int(state["plies"][slot]), int(slots.records[slot])
             slots.moves[slot, :plies] = state["moves"][move : move + plies]
+            slots.values[slot, :plies] = state["values"][move : move + plies]
             move += plies
             replay_moves(self.tables, self.play, self.tree, slots, slot, plies)
             slots.record_count[slot, :records] = state["record_counts"][record : record + records]

@@ -16,6 +16,7 @@ from env.position import PLY, copy_position
 from env.tables import tables
 from search.config import SearchConfig
 from search.gumbel import best_edge, improved_policy, plan
+from search.mcts import Search
 from search.simulation import Batch, advance, new_batch, start
 from search.tree import ROOT, Tree, new_tree
 
@@ -100,3 +101,21 @@ def test_sequential_halving_plans_as_mctx_does() -> None:
             if full := expected["plans"].get(f"{considered},{simulations}"):
                 assert schedule.tolist() == full
     assert checksum == expected["crc32"]
+
+
+def test_the_least_range_keeps_small_differences_small() -> None:
+    """Where an evaluator sees next to no difference, the policy stays the prior's instead of magnifying noise."""
+
+    def nearly_flat(
+        inputs: np.ndarray, actions: np.ndarray, counts: np.ndarray, logits: np.ndarray, values: np.ndarray
+    ) -> None:
+        logits[:] = 0
+        values[:] = [1e-3 * (zlib.crc32(row.tobytes()) % 101 / 50 - 1) for row in inputs]
+
+    def largest_gain(least_range: float) -> float:
+        search = Search("brandubh", nearly_flat, SearchConfig(least_range=least_range, discount=1.0, proofs=False))
+        (result,) = search.run([Game("brandubh")], simulations=32)
+        return float((result.policy / result.prior).max())
+
+    assert largest_gain(0.0) > 3
+    assert largest_gain(0.5) < 1.1

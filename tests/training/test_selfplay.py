@@ -17,7 +17,7 @@ from search.config import SearchConfig
 from search.tree import ROOT
 from training.config import SelfPlayConfig
 from training.play_kernels import searches_for
-from training.selfplay import SelfPlay
+from training.selfplay import SelfPlay, lambda_returns
 from training.shard import Shard
 
 GAMES = tuple(RULES)
@@ -155,6 +155,27 @@ def test_a_truncated_game_takes_the_last_search_for_its_result(shard: tuple[str,
         np.testing.assert_allclose(games.outlook[rows, 0] - games.outlook[rows, 2], at_end[0] * own, atol=1e-5)
     values = [games.value[games.game == game] for game in cut]
     assert any(np.abs(value).max(initial=0) > 0.01 for value in values), "a cut is no draw"
+
+
+def test_values_are_mixed_with_what_later_searches_found() -> None:
+    searched, result, discount, keep = np.array([0.1, -0.4, 0.7]), -1.0, 0.9, 0.8
+    # Weighted out by hand: k plies later with weight (1 - keep) * keep**k, and what is left on the result.
+    expected = [
+        0.2 * 0.1 - 0.2 * 0.8 * 0.9 * 0.4 + 0.2 * (0.8 * 0.9) ** 2 * 0.7 - (0.8 * 0.9) ** 3,
+        -0.2 * 0.4 + 0.2 * 0.8 * 0.9 * 0.7 - (0.8 * 0.9) ** 2,
+        0.2 * 0.7 - 0.8 * 0.9,
+        -1.0,
+    ]
+    np.testing.assert_allclose(lambda_returns(searched, result, discount, keep), expected)
+    np.testing.assert_allclose(lambda_returns(searched, result, discount, 1.0), -(0.9 ** np.arange(3, -1, -1)))
+    np.testing.assert_allclose(lambda_returns(searched, result, discount, 0.0)[:3], searched)
+
+
+def test_mixed_values_change_the_values_and_nothing_else() -> None:
+    plain, mixed = run(make("brandubh")[0], 400), run(make("brandubh", value_lambda=0.5)[0], 400)
+    one, other = plain.arrays(), mixed.arrays()
+    assert {name for name in one if not np.array_equal(one[name], other[name])} == {"value"}
+    assert np.abs(mixed.value).max() <= 1
 
 
 @pytest.mark.parametrize("name", GAMES)
