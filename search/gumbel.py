@@ -50,8 +50,8 @@ def completed_values(
     Edges without visits take the mixed value: the evaluator's, joined with the visited edges' values weighted by
     their priors (Danihelka et al. 2022, appendix D, equation 33). A value q becomes (q - lowest) * factor, which is
     added to the logit: the range of all q, but at least `least_range`, scaled to [0, 1], times (visit_offset + most
-    visits) * value_scale (section 3.4). The peak is the largest of these, to be taken off before exponentiation. Edges proven lost are left out, as
-    if they were illegal.
+    visits) * value_scale (section 3.4). The peak is the largest of these, to be taken off before exponentiation. Edges
+    proven lost are left out, as if they were illegal.
     """
     visits, most, prior, weighted = 0, 0, 0.0, 0.0
     lowest, highest = np.inf, -np.inf
