@@ -12,6 +12,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from arena.player_text import read_player
+from env.notation import parse_position
+from env.position import ATTACKER, DEFENDER
 from env.rules import RULES
 from models.network import NetworkConfig
 from search.config import SearchConfig
@@ -65,6 +67,17 @@ class SelfPlayConfig(Section):
         default=1.0,
         description="what values are learnt: 1: the game's result; below: mixed with the values that later searches "
         "found, those after k plies with weight (1 - value_lambda) * value_lambda**k (TD(lambda), Sutton 1988)",
+    )
+    material_share: Share = Field(
+        default=0.0,
+        description="share of the games with a handicap in which it is one of pieces: the side that the balance holds "
+        "to be stronger begins without some of its own, and both search alike",
+    )
+    material_most: int = Field(
+        default=0,
+        ge=0,
+        le=64,
+        description="pieces that it may lack at most, when the balance is at its limit; fewer, in proportion, below",
     )
     layouts: Annotated[dict[str, Annotated[float, Field(gt=0)]], Field(min_length=1)] | None = Field(
         default=None,
@@ -237,6 +250,19 @@ class RunConfig(Section):
                 f"selfplay.steps: {self.selfplay.steps} batches an iteration are too few for searches of up to "
                 f"{longest} simulations (selfplay.simulations, and the balance's ratio); allowed are more than "
                 f"{longest}, better several times as many"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _pieces_can_be_missed(self) -> RunConfig:
+        rules = RULES[self.game]
+        names = self.selfplay.layouts or (rules.default_layout,)
+        boards = [parse_position(rules, rules.layouts[name]) for name in names if name in rules.layouts]
+        most = min((int((board == piece).sum()) for board in boards for piece in (ATTACKER, DEFENDER)), default=64)
+        if self.selfplay.material_most > most:
+            raise ValueError(
+                f"selfplay.material_most is {self.selfplay.material_most}; allowed are 0 to {most}, since a side of "
+                f"{self.game} has no more pieces beside the king"
             )
         return self
 

@@ -240,8 +240,8 @@ class Loop:
         if not every or not shard.games or time.monotonic() < self._pictured + every:
             return
         self._pictured = time.monotonic()
-        layout = list(self.training.rules.layouts)[int(shard.layout[0])]
-        self.monitor.picture(self.training.rules, layout, shard.game_moves(0), self.training.progress.iteration)
+        game = shard.new_game(self.training.rules, 0)
+        self.monitor.picture(game, shard.game_moves(0), self.training.progress.iteration)
 
     def _tell_next(self) -> None:
         run, config = self.config.run, self.config.measure

@@ -17,7 +17,7 @@ def attackers_points(shard: Shard, ratio: int) -> tuple[float, int]:
     """
     ended = shard.reason != 0
     if ratio:
-        ended &= shard.balance != 0
+        ended &= (shard.balance != 0) | (shard.missing > 0)
     return float((shard.winner[ended] / 2 + 0.5).sum()), int(ended.sum())
 
 
@@ -33,7 +33,8 @@ def selfplay_metrics(shard: Shard) -> dict[str, float]:
             "selfplay/truncated": float((~ended).sum() / count),
             "selfplay/game_length": float(shard.length.mean()),
         }
-        if (even := ended & (shard.balance == 0)).any():
+        even = ended & (shard.balance == 0) & (shard.missing == 0)
+        if even.any():
             metrics["selfplay/attackers_win_share_even"] = float((shard.winner[even] > 0).mean())
     trained = int((shard.policy_weight > 0).sum())
     if trained:

@@ -23,7 +23,6 @@ from env import Game
 from env.board import TO_PLAY
 from env.notation import square_index
 from env.picture import draw_board
-from env.rules import Rules
 from training.config import RunConfig
 
 if TYPE_CHECKING:
@@ -132,16 +131,16 @@ class Monitor:
             for name, value in metrics.items():
                 self._writer.add_scalar(name, value, iteration)
 
-    def picture(self, rules: Rules, layout: str, moves: np.ndarray, iteration: int) -> None:
+    def picture(self, game: Game, moves: np.ndarray, iteration: int) -> None:
         """Record a picture of a finished game.
 
         Args:
-            rules, layout: where it began.
+            game: as it began.
             moves: int16, its action numbers.
             iteration: when it was played.
         """
         if self._writer is not None:
-            self._writer.add_image("games/selfplay", game_picture(rules, layout, moves), iteration, dataformats="HWC")
+            self._writer.add_image("games/selfplay", game_picture(game, moves), iteration, dataformats="HWC")
 
     def _gone(self) -> None:
         self.console.silence()
@@ -173,11 +172,11 @@ class Monitor:
         return Group(Text(f"{self.config.game}  {self._path}", style="bold"), grid, Text(""))
 
 
-def game_picture(rules: Rules, layout: str, moves: np.ndarray) -> np.ndarray:
+def game_picture(start: Game, moves: np.ndarray) -> np.ndarray:
     """Return uint8 (height, width, 3): positions of a game from its start to its end, evenly spread."""
     rows, columns = PICTURE_BOARDS
     shown = set(np.unique(np.linspace(0, len(moves), rows * columns).round().astype(int)).tolist())
-    game = Game(rules, layout)
+    game, rules = start.copy(), start.rules
     boards = []
     for ply in range(len(moves) + 1):
         if ply:

@@ -10,14 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from env.board import NONE, play, winner
+from env.encoding import EXTRA_INPUTS
 from env.jit import kernel
-from env.position import PLY, TO_PLAY, load
+from env.position import ATTACKER, DEFENDER, PLY, TO_PLAY, load
 from env.rules import ATTACKERS
 from env.tables import Tables
 from search.config import Settings
 from search.gumbel import best_edge, improved_policy, root_value
 from search.simulation import Batch, descend, finished, receive, start
-from search.tree import ROOT, WIN, Tree, random_unit
+from search.tree import ROOT, WIN, Slot, Tree, random_unit
 
 RUNNING, ENDED, TRUNCATED = 0, 1, 2
 
@@ -25,6 +26,7 @@ RUNNING, ENDED, TRUNCATED = 0, 1, 2
 class PlaySettings(NamedTuple):
     """How the slots play; see `training.config.SelfPlayConfig` for the numbers.
 
+    `balance_limit` is the largest balance, in quarter steps, for which `material_most` holds; 0 where there is none.
     `layout_boards` is int8 (layouts, S); `layout_shares` float64 (layouts,), cumulative and ending in 1; `first` is the
     side that begins.
     """
@@ -36,6 +38,9 @@ class PlaySettings(NamedTuple):
     policy_opening_share: float
     policy_opening_plies: float
     even_share: float
+    material_share: float
+    material_most: int
+    balance_limit: int
     gumbel_scale: float
     first: int
     layout_boards: np.ndarray
@@ -48,7 +53,8 @@ class Slots(NamedTuple):
     Attributes:
         state: int8 (G,), RUNNING, ENDED or TRUNCATED; the latter two wait to be collected.
         reason: int8 (G,), result: int8 (G,), how an ended game ended; result is 1 for the attackers, -1, 0.
-        layout: int16 (G,), index of the start.
+        layout: int16 (G,), index of the layout; start: int8 (G, S), what the game began from, which may lack pieces.
+        missing: int8 (G,), how many.
         balance: int8 (G,), log2 of attackers' to defenders' simulations, quarter steps.
         opening: int32 (G,), moves that are still to be drawn from the policy.
         full: int8 (G,), whether the present search is a full one.
@@ -66,6 +72,8 @@ class Slots(NamedTuple):
     reason: np.ndarray
     result: np.ndarray
     layout: np.ndarray
+    start: np.ndarray
+    missing: np.ndarray
     balance: np.ndarray
     opening: np.ndarray
     full: np.ndarray
@@ -90,6 +98,8 @@ def new_slots(count: int, input_size: int, most_moves: int, max_plies: int) -> S
         reason=np.zeros(count, np.int8),
         result=np.zeros(count, np.int8),
         layout=np.zeros(count, np.int16),
+        start=np.zeros((count, input_size - EXTRA_INPUTS), np.int8),
+        missing=np.zeros(count, np.int8),
         balance=np.zeros(count, np.int8),
         opening=np.zeros(count, np.int32),
         full=np.zeros(count, np.int8),
@@ -128,6 +138,26 @@ def begin_search(t: Tables, settings: Settings, rules: PlaySettings, tree: Tree,
 
 
 @kernel
+def _take_pieces(rules: PlaySettings, own: Slot, slots: Slots, slot: int, balance: int) -> None:
+    """Take a random number of pieces off the start, of the side that would have to search less."""
+    most = int(np.rint(rules.material_most * min(1.0, abs(balance) / max(1, rules.balance_limit))))
+    piece = DEFENDER if balance > 0 else ATTACKER
+    board = slots.start[slot]
+    left = 0
+    for square in range(board.shape[0]):
+        left += board[square] == piece
+    missing = min(left, int(random_unit(own) * (most + 1)))
+    slots.missing[slot] = missing
+    for square in range(board.shape[0]):
+        # Selection sampling (Knuth, The Art of Computer Programming 2, algorithm 3.4.2 S).
+        if board[square] == piece:
+            if random_unit(own) * left < missing:
+                board[square] = 0
+                missing -= 1
+            left -= 1
+
+
+@kernel
 def begin_game(
     t: Tables,
     settings: Settings,
@@ -138,17 +168,24 @@ def begin_game(
     slot: int,
     balance: int,
 ) -> None:
-    """Start a game: draw layout, budget and opening, and ask for the first evaluation."""
+    """Start a game: draw layout, handicap and opening, and ask for the first evaluation."""
     own, root = tree.slots[slot], tree.nodes[slot, ROOT].position
     draw = random_unit(own)
     layout = 0
     while layout + 1 < rules.layout_shares.shape[0] and draw > rules.layout_shares[layout]:
         layout += 1
-    load(t, rules.layout_boards[layout], rules.first, root, tree.history[slot])
     slots.state[slot] = RUNNING
     slots.layout[slot] = layout
+    slots.start[slot] = rules.layout_boards[layout]
+    slots.missing[slot] = 0
     slots.records[slot] = 0
-    slots.balance[slot] = 0 if random_unit(own) < rules.even_share else balance
+    slots.balance[slot] = 0
+    if balance != 0 and random_unit(own) >= rules.even_share:
+        if random_unit(own) < rules.material_share:
+            _take_pieces(rules, own, slots, slot, balance)
+        else:
+            slots.balance[slot] = balance
+    load(t, slots.start[slot], rules.first, root, tree.history[slot])
     slots.opening[slot] = 0
     if random_unit(own) < rules.policy_opening_share:
         # Rounding an exponential variable up gives a geometric one; its mean is about half a ply above the setting.
@@ -248,8 +285,8 @@ def restart_searches(
 
 @kernel
 def replay_moves(t: Tables, rules: PlaySettings, tree: Tree, slots: Slots, slot: int, plies: int) -> None:
-    """Bring the slot's root to where the first `plies` of its moves lead from its layout."""
+    """Bring the slot's root to where the first `plies` of its moves lead from its start."""
     root = tree.nodes[slot, ROOT].position
-    load(t, rules.layout_boards[slots.layout[slot]], rules.first, root, tree.history[slot])
+    load(t, slots.start[slot], rules.first, root, tree.history[slot])
     for ply in range(plies):
         play(t, root, tree.history[slot], slots.moves[slot, ply], tree.slots[slot].undo)

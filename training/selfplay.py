@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from env.encoding import input_size
+from env.encoding import EXTRA_INPUTS, input_size
 from env.notation import parse_position
 from env.position import PLY
 from env.rules import SIDES, Rules
@@ -40,7 +40,7 @@ from training.play_kernels import (
 from training.shard import Shard
 
 # What of `Slots` has to be kept between two starts: a row a game, a row a record, an entry a record's move.
-_PER_SLOT = ("layout", "balance", "opening", "full", "records")
+_PER_SLOT = ("layout", "start", "missing", "balance", "opening", "full", "records")
 _PER_RECORD = ("record_ply", "record_input", "record_weight")
 _PER_RECORD_MOVE = ("record_actions", "record_policy")
 
@@ -60,6 +60,8 @@ class _Collected:
     winner: int
     reason: int
     layout: int
+    start: np.ndarray
+    missing: int
     balance: int
     moves: np.ndarray
 
@@ -90,6 +92,8 @@ def _shard(games: Sequence[_Collected], columns: int, counters: Mapping[str, flo
         reason=column("reason", np.int8),
         length=lengths,
         layout=column("layout", np.int16),
+        start=np.array([game.start for game in games], np.int8).reshape(len(games), columns - EXTRA_INPUTS),
+        missing=column("missing", np.int8),
         balance=column("balance", np.int8),
         move_offsets=offsets(lengths),
         moves=joined("moves", np.int16),
@@ -129,6 +133,7 @@ class _Group:
         search: SearchConfig,
         evaluator: Evaluate,
         seeds: np.ndarray,
+        balance_limit: int,
     ) -> None:
         self.rules, self.config, self.evaluator = rules, config, evaluator
         self.tables, self.settings = tables(rules), search.settings()
@@ -144,6 +149,9 @@ class _Group:
             policy_opening_share=config.policy_opening_share,
             policy_opening_plies=config.policy_opening_plies,
             even_share=config.even_share,
+            material_share=config.material_share,
+            material_most=config.material_most,
+            balance_limit=balance_limit,
             gumbel_scale=search.gumbel_scale,
             first=SIDES.index(rules.first),
             layout_boards=np.stack([parse_position(rules, rules.layouts[name]) for name in names]),
@@ -243,6 +251,8 @@ class _Group:
             winner=int(slots.result[slot]),
             reason=int(slots.reason[slot]),
             layout=int(slots.layout[slot]),
+            start=slots.start[slot].copy(),
+            missing=int(slots.missing[slot]),
             balance=int(slots.balance[slot]),
             moves=slots.moves[slot, :length].copy(),
         )
@@ -315,6 +325,8 @@ class SelfPlay:
         search: how moves are searched; its `simulations` do not count here.
         evaluators: one for each group; their weights may change between two calls of `run`.
         seed: of all randomness.
+        balance_limit: the largest balance that `run` will be given, in quarter steps; it is the one at which a side
+            may lack the most pieces.
 
     Raises:
         ValueError: there is not one evaluator for each group.
@@ -327,6 +339,7 @@ class SelfPlay:
         search: SearchConfig,
         evaluators: Sequence[Evaluate],
         seed: int,
+        balance_limit: int = 0,
     ) -> None:
         if len(evaluators) != config.groups:
             raise ValueError(f"{len(evaluators)} evaluators for {config.groups} groups: one for each is needed")
@@ -337,6 +350,7 @@ class SelfPlay:
                 search,
                 evaluator,
                 np.random.SeedSequence([seed, number]).generate_state(config.games_per_group, np.uint64),
+                balance_limit,
             )
             for number, evaluator in enumerate(evaluators)
         ]

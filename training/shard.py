@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from env import Game, Rules
+from env.notation import format_position
+
 _OFFSETS = {"policy_offsets", "move_offsets"}
 
 
@@ -29,6 +32,8 @@ class Shard:
         reason: int8 (G,), code in `env.board.REASONS`; 0 for a truncated game.
         length: int16 (G,), plies.
         layout: int16 (G,), which of the rules' layouts it began from.
+        start: int8 (G, S), the board it began from; it lacks pieces where there was a handicap of that kind.
+        missing: int8 (G,), how many pieces.
         balance: int8 (G,), log2 of attackers' to defenders' simulations, in quarter steps.
         move_offsets: int64 (G + 1,), where each game's moves begin in the next.
         moves: int16 (sum of lengths,), action numbers.
@@ -48,6 +53,8 @@ class Shard:
     reason: np.ndarray
     length: np.ndarray
     layout: np.ndarray
+    start: np.ndarray
+    missing: np.ndarray
     balance: np.ndarray
     move_offsets: np.ndarray
     moves: np.ndarray
@@ -66,6 +73,12 @@ class Shard:
     def game_moves(self, game: int) -> np.ndarray:
         """Return the action numbers of one game, int16 (length,)."""
         return self.moves[self.move_offsets[game] : self.move_offsets[game + 1]]
+
+    def new_game(self, rules: Rules, game: int) -> Game:
+        """Return one of the games as it began, for its moves to be played."""
+        if not self.missing[game]:
+            return Game(rules, list(rules.layouts)[self.layout[game]])
+        return Game.from_position(rules, format_position(rules.size, self.start[game]), rules.first)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return everything but the counters, by field name."""
@@ -94,7 +107,7 @@ class Shard:
             "move_offsets": games + 1,
             "moves": int(self.move_offsets[-1]) if len(self.move_offsets) else 0,
             **dict.fromkeys(("policy_weight", "value", "outlook", "game", "ply"), positions),
-            **dict.fromkeys(("reason", "length", "layout", "balance"), games),
+            **dict.fromkeys(("reason", "length", "layout", "start", "missing", "balance"), games),
         }
         for name, length in expected.items():
             if len(getattr(self, name)) != length:

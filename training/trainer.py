@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from env.rules import Rules, get_rules
 from models import Evaluator, Header, PolicyValueNet, Provenance, choose_dtype, save
-from training.balance import Balance
+from training.balance import QUARTERS, Balance
 from training.config import RunConfig
 from training.learner import Learner
 from training.measure import Strength
@@ -107,6 +107,7 @@ class Training:
             config.search,
             [Guarded(evaluator, self._before_batch) for evaluator in self.evaluators],
             seed=int(selfplay.generate_state(1)[0]),
+            balance_limit=round(QUARTERS * config.balance.maximum),
         )
         self.replay = Replay(self.rules.cells + 3, config.replay)
         self.balance = Balance(config.balance)

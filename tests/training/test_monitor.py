@@ -40,7 +40,7 @@ def test_a_picture_of_a_game_has_eight_boards_with_captions() -> None:
     game = Game(rules)
     for _ in range(9):
         game.play_action(int(game.legal_actions()[0]))
-    picture = game_picture(rules, rules.default_layout, np.array(game.actions))
+    picture = game_picture(Game(rules), np.array(game.actions))
     height = picture.shape[0] // 2
     captions = picture[height - CAPTION_HEIGHT : height]
     width = picture.shape[1] // 4

@@ -11,7 +11,7 @@ import pytest
 from env import RULES, Game
 from env.board import REASONS
 from env.encoding import position_input
-from env.position import TO_PLAY
+from env.position import ATTACKER, DEFENDER, TO_PLAY
 from env.tables import tables
 from search.config import SearchConfig
 from search.tree import ROOT
@@ -45,6 +45,9 @@ class Guess:
             self.asked[side, balance] = self.asked.get((side, balance), 0) + 1
 
 
+LIMIT = 8  # quarter steps of the balance
+
+
 def make(name: str, seed: int = 0, certainty: float = 0.5, **settings: Any) -> tuple[SelfPlay, list[Guess]]:
     chosen: dict[str, Any] = {
         "groups": 2,
@@ -56,7 +59,7 @@ def make(name: str, seed: int = 0, certainty: float = 0.5, **settings: Any) -> t
     }
     config = SelfPlayConfig(**(chosen | settings))
     evaluators = [Guess(certainty) for _ in range(config.groups)]
-    return SelfPlay(RULES[name], config, SearchConfig(discount=DISCOUNT), evaluators, seed), evaluators
+    return SelfPlay(RULES[name], config, SearchConfig(discount=DISCOUNT), evaluators, seed, LIMIT), evaluators
 
 
 def run(play: SelfPlay, steps: int, balance: int = 0, threads: int = 1) -> Shard:
@@ -72,13 +75,14 @@ def equal(one: Shard, other: Shard) -> bool:
 @pytest.fixture(scope="module", params=GAMES)
 def shard(request: pytest.FixtureRequest) -> tuple[str, Shard]:
     """Some dozen games, played with a balance."""
-    play, _ = make(request.param, layouts=dict.fromkeys(RULES[request.param].layouts, 1.0))
+    layouts = dict.fromkeys(RULES[request.param].layouts, 1.0)
+    play, _ = make(request.param, layouts=layouts, material_share=0.3, material_most=4)
     return request.param, run(play, 600, balance=4)
 
 
 def replay(name: str, shard: Shard, game: int) -> list[Game]:
     """The positions of a game, from its start to its end."""
-    states = [Game(name, list(RULES[name].layouts)[shard.layout[game]])]
+    states = [shard.new_game(RULES[name], game)]
     for action in shard.game_moves(game):
         assert states[-1].outcome is None, "moves after the end"
         after = states[-1].copy()
@@ -230,6 +234,31 @@ def test_some_games_are_even_whatever_the_balance() -> None:
     games = run(make("brandubh", even_share=0.5, simulations=4, fast_simulations=2, max_plies=20)[0], 400, balance=-6)
     assert set(games.balance.tolist()) == {0, -6}
     assert 0.3 < (games.balance == 0).mean() < 0.7
+
+
+@pytest.mark.parametrize(("balance", "side"), [(LIMIT, DEFENDER), (-LIMIT, ATTACKER), (LIMIT // 2, DEFENDER)])
+def test_the_stronger_side_may_begin_with_fewer_pieces(balance: int, side: int) -> None:
+    settings = {"even_share": 0.25, "material_share": 0.5, "material_most": 4}
+    play, _ = make("brandubh", games_per_group=100, simulations=4, fast_simulations=2, max_plies=8, **settings)
+    games = run(play, 40, balance)
+    full = Game("brandubh").arrays.board
+    for game in range(games.games):
+        taken = np.flatnonzero(games.start[game] != full)
+        assert len(taken) == games.missing[game]
+        assert (full[taken] == side).all() and (games.start[game][taken] == 0).all()
+        assert games.missing[game] == 0 or games.balance[game] == 0, "both search alike"
+    missing = games.missing[games.missing > 0]
+    assert set(missing.tolist()) == set(range(1, 4 * abs(balance) // LIMIT + 1))
+    squares = np.flatnonzero((games.start != full).any(axis=0))
+    assert set(squares.tolist()) == set(np.flatnonzero(full == side).tolist()), "any of them"
+    # Of all games 3/8 have this handicap, one in five (three) of which takes nothing.
+    assert 0.2 < len(missing) / games.games < 0.4
+    assert 0.25 < (games.balance != 0).mean() < 0.5
+
+
+def test_without_a_balance_nobody_lacks_pieces() -> None:
+    games = run(make("brandubh", material_share=1.0, material_most=4, max_plies=8)[0], 100)
+    assert games.games and not games.missing.any()
 
 
 def test_layouts_come_as_they_are_weighted() -> None:
