@@ -44,6 +44,8 @@ class Provenance(BaseModel):
         run: name of the run.
         step: learner steps made.
         seconds: time trained.
+        core_seconds: processor time spent, all cores added up.
+        evaluations: positions that the network was asked about in self-play.
         positions: positions of self-play trained from.
         games: games of self-play.
         seed: of the run.
@@ -57,6 +59,8 @@ class Provenance(BaseModel):
     run: str = Field(default="", max_length=256)
     step: int = Field(default=0, ge=0)
     seconds: float = Field(default=0.0, ge=0)
+    core_seconds: float = Field(default=0.0, ge=0)
+    evaluations: int = Field(default=0, ge=0)
     positions: int = Field(default=0, ge=0)
     games: int = Field(default=0, ge=0)
     seed: int | None = None

@@ -47,6 +47,15 @@ class SelfPlayConfig(Section):
     fast_simulations: int = Field(
         default=16, ge=2, le=65536, description="simulations of a fast search, which only moves the game on"
     )
+    growth_positions: int = Field(
+        default=0,
+        ge=0,
+        description="both numbers of simulations grow with the square root of the positions made beyond this many; "
+        "0: they stay. Cheap searches teach a beginner the most, exact ones an expert",
+    )
+    most_simulations: int = Field(
+        default=256, ge=2, le=65536, description="full searches grow to no more simulations than this"
+    )
     full_share: Share = Field(
         default=0.25,
         description="share of moves that are searched in full (playout cap randomisation, Wu 2019, section 3.1)",
@@ -244,12 +253,16 @@ class RunConfig(Section):
     def _iterations_finish_searches(self) -> RunConfig:
         # Searches begin anew with every iteration: one that is longer than an iteration would never end.
         ratio = {"off": 0.0, "fixed": abs(self.balance.initial), "steered": self.balance.maximum}[self.balance.mode]
-        longest = math.ceil(max(self.selfplay.simulations, self.selfplay.fast_simulations) * 2 ** (ratio / 2))
-        if self.selfplay.steps <= longest:
+        play = self.selfplay
+        most = max(play.simulations, play.fast_simulations)
+        if play.growth_positions:
+            most = max(most, round(most * play.most_simulations / play.simulations))
+        longest = math.ceil(most * 2 ** (ratio / 2))
+        if play.steps <= longest:
             raise ValueError(
-                f"selfplay.steps: {self.selfplay.steps} batches an iteration are too few for searches of up to "
-                f"{longest} simulations (selfplay.simulations, and the balance's ratio); allowed are more than "
-                f"{longest}, better several times as many"
+                f"selfplay.steps: {play.steps} batches an iteration are too few for searches of up to "
+                f"{longest} simulations (selfplay.simulations, their growth, and the balance's ratio); allowed are "
+                f"more than {longest}, better several times as many"
             )
         return self
 

@@ -48,6 +48,7 @@ class Loop:
         self.training, self.folder, self.last, self.monitor = training, folder, last, monitor
         self.config, self.stop = training.config, training.stop
         self._began = started - last.seconds
+        self._core_seconds_before = training.progress.core_seconds
         self._kept = self._kept_seconds(last.seconds)
         self.abandoned = ""
         self._pictured = -math.inf
@@ -57,6 +58,10 @@ class Loop:
     def seconds(self) -> float:
         """Return the run's wall-clock seconds, all starts added up."""
         return time.monotonic() - self._began
+
+    def core_seconds(self) -> float:
+        """Return the run's processor seconds, all threads and starts added up."""
+        return self._core_seconds_before + time.process_time()
 
     def run(self) -> None:
         """Make iterations until the settings' limit or a request to stop; what is on disk is whole at any time."""
@@ -95,6 +100,7 @@ class Loop:
     def finish(self, strength: Strength | None) -> None:
         """Store what came after the last iteration: the time it took, and its `strength`."""
         self.training.progress.seconds = self.seconds()
+        self.training.progress.core_seconds = self.core_seconds()
         metrics = self.last.metrics | (strength_metrics(strength) if strength else {})
         self.last = self.folder.amend(self.training.manifest(metrics))
         self.publish()
@@ -140,7 +146,7 @@ class Loop:
 
         progress.seconds = self.seconds()
         strength = self._regular_measurement()
-        progress.seconds = self.seconds()
+        progress.seconds, progress.core_seconds = self.seconds(), self.core_seconds()
         steps = progress.learner_steps - self.last.learner_steps
         metrics: Metrics = {
             "step": progress.iteration,
@@ -164,6 +170,8 @@ class Loop:
             "charts/games": progress.games,
             "charts/positions": progress.positions,
             "charts/seconds": round(progress.seconds, 3),
+            "charts/core_minutes": round(progress.core_seconds / 60, 3),
+            "charts/evaluations": progress.evaluations,
         }  # fmt: skip
         monitor.phase("saving")
         previous, self.last = (

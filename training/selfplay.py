@@ -8,6 +8,7 @@ threads nor on time.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -123,6 +124,14 @@ def lambda_returns(searched: np.ndarray, result: float, discount: float, keep: f
     return returns
 
 
+def search_growth(config: SelfPlayConfig, positions: int) -> float:
+    """Return how many times the configured simulations searches have when `positions` have been made."""
+    if not config.growth_positions or positions <= config.growth_positions:
+        return 1.0
+    most = max(1.0, config.most_simulations / config.simulations)
+    return min(most, math.sqrt(positions / config.growth_positions))
+
+
 class _Group:
     """One batch of games with its evaluator."""
 
@@ -167,20 +176,22 @@ class _Group:
     def _tree(self, simulations: int):
         return new_tree(self.rules.size, self.config.games_per_group, simulations, self.config.max_plies)
 
-    def _fit_tree(self, balance: int) -> None:
-        """Make room for the largest search that a game with one of the present balances asks for."""
+    def _set_budget(self, balance: int, growth: float) -> None:
+        """Settle the searches' lengths; make room for the largest that a game with one of the balances asks for."""
+        simulations, fast = (round(growth * n) for n in (self.config.simulations, self.config.fast_simulations))
+        self.play = self.play._replace(simulations=simulations, fast_simulations=fast)
         most = max(abs(balance), int(np.abs(self.slots.balance.astype(np.int64)).max()))
-        needed = searches_for(max(self.config.simulations, self.config.fast_simulations), most, 0)
+        needed = searches_for(max(simulations, fast), most, 0)
         if self.tree.schedule.shape[1] < needed:
             old, self.tree = self.tree, self._tree(needed)
             self.tree.slots["random"] = old.slots["random"]
             self.tree.nodes["position"][:, ROOT] = old.nodes["position"][:, ROOT]
             self.tree.history[:, : self.config.max_plies + 1] = old.history[:, : self.config.max_plies + 1]
 
-    def run(self, steps: int, balance: int) -> Shard:
+    def run(self, steps: int, balance: int, growth: float) -> Shard:
         """Play `steps` batches."""
         torch.set_num_threads(1)
-        self._fit_tree(balance)
+        self._set_budget(balance, growth)
         kernel_arguments = (self.tables, self.settings, self.play, self.tree, self.batch, self.slots)
         if self.started:
             restart_searches(*kernel_arguments)
@@ -296,7 +307,7 @@ class _Group:
         for name in _PER_SLOT:
             getattr(slots, name)[:] = state[name]
         slots.state[:] = RUNNING
-        self._fit_tree(0)
+        self._set_budget(0, 1.0)
         move = record = entry = 0
         for slot in range(count):
             plies, records = int(state["plies"][slot]), int(slots.records[slot])
@@ -355,18 +366,19 @@ class SelfPlay:
             for number, evaluator in enumerate(evaluators)
         ]
 
-    def run(self, steps: int, balance: int, pool: ThreadPoolExecutor) -> Shard:
+    def run(self, steps: int, balance: int, pool: ThreadPoolExecutor, growth: float = 1.0) -> Shard:
         """Let each group make `steps` evaluator batches; the searches of games in play begin anew.
 
         Args:
             steps: batches a group.
             balance: log2 of attackers' to defenders' simulations in games that begin from now on, in quarter steps.
             pool: threads to run the groups on.
+            growth: times the configured simulations, at least 1; see `search_growth`.
 
         Returns:
             the games that ended meanwhile, and their fully searched positions.
         """
-        tasks = [pool.submit(group.run, steps, balance) for group in self._groups]
+        tasks = [pool.submit(group.run, steps, balance, growth) for group in self._groups]
         return Shard.concatenate([task.result() for task in tasks])
 
     def state(self) -> dict[str, np.ndarray]:

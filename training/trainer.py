@@ -24,17 +24,22 @@ from training.measure import Strength
 from training.metrics import Metrics, attackers_points
 from training.replay import MEGABYTE, Replay, window_size
 from training.run_folder import Arrays, Manifest, RunError, RunFolder
-from training.selfplay import SelfPlay
+from training.selfplay import SelfPlay, search_growth
 from training.shard import Shard
 from training.stopping import Guarded, Stop
 
 
 @dataclass
 class Progress:
-    """What has been done, all starts of the run added up."""
+    """What has been done, all starts of the run added up.
+
+    `seconds` are those of the clock, `core_seconds` processor time of all threads, measurements of strength included.
+    """
 
     iteration: int = 0
     seconds: float = 0.0
+    core_seconds: float = 0.0
+    evaluations: int = 0
     games: int = 0
     positions: int = 0
     learner_steps: int = 0
@@ -61,6 +66,8 @@ class LoopState(BaseModel):
     replay_begin: int = Field(ge=0)
     best: Strength | None
     measured_at: float = Field(ge=0)
+    core_seconds: float = Field(default=0.0, ge=0)
+    evaluations: int = Field(default=0, ge=0)
 
     @classmethod
     def of(cls, folder: RunFolder, manifest: Manifest) -> LoopState:
@@ -122,7 +129,8 @@ class Training:
 
     def play(self, pool: ThreadPoolExecutor) -> Shard:
         """Make an iteration's self-play."""
-        return self.selfplay.run(self.config.selfplay.steps, self.balance.ratio(self.progress.positions), pool)
+        config, made = self.config.selfplay, self.progress.positions
+        return self.selfplay.run(config.steps, self.balance.ratio(made), pool, search_growth(config, made))
 
     def _before_batch(self) -> None:
         self.batches += 1
@@ -155,6 +163,7 @@ class Training:
         self.progress.iteration += 1
         self.progress.games += shard.games
         self.progress.positions += shard.positions
+        self.progress.evaluations += int(shard.counters["evaluations"])
         self.debt += shard.positions * self.config.replay.uses / self.config.learner.batch
         points, ended = attackers_points(shard, self.balance.ratio(self.progress.positions - shard.positions))
         self.balance.update(points, ended, self.progress.positions)
@@ -184,6 +193,8 @@ class Training:
                 "replay_begin": self.replay.begin,
                 "best": vars(self.best) if self.best else None,
                 "measured_at": self.measured_at,
+                "core_seconds": round(progress.core_seconds, 3),
+                "evaluations": progress.evaluations,
             },
             metrics=metrics,
         )
@@ -209,7 +220,13 @@ class Training:
         except (LookupError, TypeError, ValueError, OverflowError, RuntimeError) as error:
             raise RunError(f"{folder.path} does not fit its own settings: {error}") from None
         self.progress = Progress(
-            manifest.iteration, manifest.seconds, manifest.games, manifest.positions, manifest.learner_steps
+            iteration=manifest.iteration,
+            seconds=manifest.seconds,
+            core_seconds=loop.core_seconds,
+            evaluations=loop.evaluations,
+            games=manifest.games,
+            positions=manifest.positions,
+            learner_steps=manifest.learner_steps,
         )
         for evaluator in self.evaluators:
             evaluator.load(self.learner.average)
@@ -235,6 +252,8 @@ class Training:
                 run=run[:256],
                 step=progress.learner_steps,
                 seconds=float(progress.seconds),
+                core_seconds=float(progress.core_seconds),
+                evaluations=progress.evaluations,
                 positions=progress.positions,
                 games=progress.games,
                 seed=self.config.run.seed,

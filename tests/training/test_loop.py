@@ -28,14 +28,16 @@ TINY = [
 ]
 
 
+TIMED = ("seconds", "minutes", "speed", "mega", "strength")
+
+
 def rows(run: Path) -> list[dict[str, float]]:
     return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
 
 
 def timeless(run: Path) -> list[dict[str, float]]:
     return [
-        {k: v for k, v in row.items() if not any(word in k for word in ("seconds", "speed", "mega", "strength"))}
-        for row in rows(run)
+        {name: value for name, value in row.items() if not any(word in name for word in TIMED)} for row in rows(run)
     ]
 
 
@@ -70,6 +72,13 @@ def test_stopped_and_resumed_with_other_threads_it_computes_the_same(
     assert timeless(run) == timeless(whole)
     assert [row["step"] for row in rows(run)] == [1, 2, 3, 4]
     assert rows(run)[-1]["learner_steps"] > 0
+    spent = [row["charts/core_minutes"] for row in rows(run)]
+    assert spent == sorted(set(spent)) and spent[0] > 0
+    selfplay = read_config(CONFIGS / "smoke.yaml", {}).selfplay
+    assert rows(run)[-1]["charts/evaluations"] == 4 * selfplay.steps * selfplay.groups * 8
+    header = load(run / "latest.safetensors").header.provenance
+    assert header.evaluations == rows(run)[-1]["charts/evaluations"]
+    assert header.core_seconds >= 60 * spent[-1]
     for file in ("shard.safetensors", "state.safetensors"):
         one, other = (path / "iterations" / "000004" / file for path in (whole, run))
         assert one.read_bytes() == other.read_bytes()

@@ -17,7 +17,7 @@ from search.config import SearchConfig
 from search.tree import ROOT
 from training.config import SelfPlayConfig
 from training.play_kernels import searches_for
-from training.selfplay import SelfPlay, lambda_returns
+from training.selfplay import SelfPlay, lambda_returns, search_growth
 from training.shard import Shard
 
 GAMES = tuple(RULES)
@@ -228,6 +228,22 @@ def test_the_balance_gives_one_side_more_simulations() -> None:
             to_play = group.tree.nodes["position"]["info"][:, ROOT, TO_PLAY]
             met |= set(zip(to_play.tolist(), group.tree.slots["budget"].tolist()))
     assert met == {(0, 64), (1, 16)}
+
+
+def test_searches_grow_with_what_has_been_made() -> None:
+    config = SelfPlayConfig(simulations=32, fast_simulations=8, growth_positions=1000, most_simulations=100)
+    assert [search_growth(config, made) for made in (0, 1000, 4000, 10**9)] == [1, 1, 2, 100 / 32]
+    assert search_growth(SelfPlayConfig(), 10**9) == 1
+
+    def plies(growth: float) -> float:
+        """How far games get in 45 batches when every move is searched."""
+        play, _ = make("brandubh", simulations=10, full_share=1.0, policy_opening_share=0.0)
+        with ThreadPoolExecutor(1) as pool:
+            play.run(45, 0, pool, growth)
+        return float(np.mean([plies for name, plies in play.state().items() if name.endswith("plies")]))
+
+    assert 3.9 < plies(1.0) < 8
+    assert 0.9 < plies(4.0) < 2
 
 
 def test_some_games_are_even_whatever_the_balance() -> None:
