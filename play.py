@@ -1,8 +1,8 @@
-"""Play against a checkpoint or against alpha-beta.
+"""Play against a checkpoint or against alpha-beta, in the browser or in the terminal.
 
-python play.py                                            the newest run's best checkpoint, else alpha-beta
-python play.py runs/x/best.safetensors --side defenders
-python play.py alphabeta-v1:depth=4 --game tawlbwrdd
+python play.py                                            opens the page; choose there
+python play.py runs/x/best.safetensors --side defenders   opens a game on it
+python play.py alphabeta-v1:depth=4 --game tawlbwrdd --terminal
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_
 
 from rich.console import Console
 
+from app.page import open_page
 from app.saved import load_game
 from app.terminal import Terminal
 from arena.player_text import ALPHABETA, PlayerError, read_player
@@ -49,7 +50,7 @@ def arguments() -> argparse.ArgumentParser:
         help=f"a checkpoint's path, a run's folder, {ALPHABETA}:depth=4, {ALPHABETA}:seconds=1 or random "
         f"(default: the newest run's best checkpoint if there is one, else {ALPHABETA}:seconds=1)",
     )
-    parser.add_argument("--terminal", action="store_true", help="play in this terminal (the only way so far)")
+    parser.add_argument("--terminal", action="store_true", help="play in this terminal instead of the browser")
     parser.add_argument("--game", choices=list(RULES), help="default: the checkpoint's, else the first of these")
     parser.add_argument("--layout", help="start of the game (default: its first layout)")
     parser.add_argument("--side", choices=SIDES, default=SIDES[0], help="yours (default: attackers, who move first)")
@@ -59,6 +60,12 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, metavar="N", help="decides what the engine leaves to chance")
     parser.add_argument("--threads", type=int, metavar="N", help="threads to use (default: one a core)")
     parser.add_argument("--device", default="auto", help="for networks: auto, cpu or cuda (default: auto)")
+    page = parser.add_argument_group("the page")
+    page.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine alone)")
+    page.add_argument("--port", type=int, metavar="N", help="port to listen on (default: the first free one from 8642)")
+    page.add_argument("--no-browser", action="store_true", help="only print the page's address")
+    page.add_argument("--runs", type=Path, metavar="DIR", help="folder of the runs to show (default: runs)")
+    page.add_argument("--data", type=Path, metavar="DIR", help="where games are kept (default: your data folder)")
     return parser
 
 
@@ -66,8 +73,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Plays; 2 for bad input, 0 however the person leaves."""
     options = arguments().parse_args(argv)
     try:
-        terminal = set_up(options)
-        terminal.run()
+        if options.terminal:
+            set_up(options).run()
+        else:
+            check_limits(options)
+            open_page(options)
         sys.stdout.flush()
     except BrokenPipeError:
         # Nobody reads on; what is still buffered must not fail once more at exit.
@@ -93,14 +103,7 @@ def set_up(options: argparse.Namespace) -> Terminal:
     Raises:
         ValueError: something asked for cannot be.
     """
-    if options.simulations is not None and options.simulations > MOST_SIMULATIONS:
-        raise ValueError(f"--simulations {options.simulations}: at most {MOST_SIMULATIONS}")
-    if options.seconds is not None and not options.seconds <= MOST_SECONDS:
-        raise ValueError(f"--seconds {options.seconds}: at most {MOST_SECONDS}")
-    for name, above in (("simulations", 0), ("seconds", 0), ("threads", 0)):
-        value = getattr(options, name)
-        if value is not None and not value > above:
-            raise ValueError(f"--{name} {value}: has to be more than {above}")
+    check_limits(options)
     for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # odd bytes are a typing error, not a crash
@@ -132,6 +135,22 @@ def set_up(options: argparse.Namespace) -> Terminal:
         )
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
     return Terminal(engine, game or Game(rules, options.layout), options.side, console, seed=seed)
+
+
+def check_limits(options: argparse.Namespace) -> None:
+    """Refuse numbers that cannot be.
+
+    Raises:
+        ValueError: one is out of range.
+    """
+    if options.simulations is not None and options.simulations > MOST_SIMULATIONS:
+        raise ValueError(f"--simulations {options.simulations}: at most {MOST_SIMULATIONS}")
+    if options.seconds is not None and not options.seconds <= MOST_SECONDS:
+        raise ValueError(f"--seconds {options.seconds}: at most {MOST_SECONDS}")
+    for name, above in (("simulations", 0), ("seconds", 0), ("threads", 0)):
+        value = getattr(options, name)
+        if value is not None and not value > above:
+            raise ValueError(f"--{name} {value}: has to be more than {above}")
 
 
 def usual_player(game: str | None, seconds: float) -> str:

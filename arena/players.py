@@ -125,17 +125,7 @@ class AlphaBetaPlayer:
         return [found.move for found in self._workers.map(self._search, list(zip(games, _seeds(games, seeds))))]
 
     def think(self, game: Game, seed: int = 0) -> Thought:
-        found = self._workers.map(self._search, [(game, seed)])[0]
-        proven = None if abs(found.score) < DECIDED else "win" if found.score > 0 else "loss"
-        return Thought(
-            found.move,
-            tuple(found.line),
-            proven=proven,
-            plies=WIN - abs(found.score) if proven else None,
-            expectation=tanh(found.score / _CLEAR_LEAD),
-            score=f"{found.score / UNIT:+.2f} (an attacker counts 1)",
-            effort=f"depth {found.depth}, {found.nodes:,} nodes",
-        )
+        return alphabeta_thought(self._workers.map(self._search, [(game, seed)])[0])
 
     def _search(self, engine: AlphaBeta, job: tuple[Game, int]) -> AlphaBetaResult:
         game, seed = job
@@ -201,23 +191,41 @@ class CheckpointPlayer:
         return [result.move for part in self._workers.map(self._search, parts) for result in part]
 
     def think(self, game: Game, seed: int = 0) -> Thought:
-        result = self._workers.map(self._search, [[(game, seed)]])[0][0]
-        certain = {"win": 1.0, "draw": 0.0, "loss": -1.0}.get(result.proven or "")
-        outlook = result.outlook
-        return Thought(
-            result.move,
-            tuple(result.line),
-            outlook,
-            result.proven,
-            result.proven_plies if result.proven else None,
-            certain if certain is not None else outlook[0] - outlook[2] if outlook else result.value,
-            f"{result.value:+.2f}",
-            f"{result.simulations:,} simulations",
-        )
+        return network_thought(self._workers.map(self._search, [[(game, seed)]])[0][0])
 
     def _search(self, search: Search, jobs: Sequence[tuple[Game, int]]) -> list[SearchResult]:
         games, seeds = [game for game, _ in jobs], [seed for _, seed in jobs]
         return search.run(games, simulations=self._simulations, seconds=self._seconds, seeds=seeds)
+
+
+def alphabeta_thought(found: AlphaBetaResult) -> Thought:
+    """What an alpha-beta search found, for people."""
+    proven = None if abs(found.score) < DECIDED else "win" if found.score > 0 else "loss"
+    return Thought(
+        found.move,
+        tuple(found.line),
+        proven=proven,
+        plies=WIN - abs(found.score) if proven else None,
+        expectation=tanh(found.score / _CLEAR_LEAD),
+        score=f"{found.score / UNIT:+.2f} (an attacker counts 1)",
+        effort=f"depth {found.depth}, {found.nodes:,} nodes",
+    )
+
+
+def network_thought(result: SearchResult) -> Thought:
+    """What a tree search found, for people."""
+    certain = {"win": 1.0, "draw": 0.0, "loss": -1.0}.get(result.proven or "")
+    outlook = result.outlook
+    return Thought(
+        result.move,
+        tuple(result.line),
+        outlook,
+        result.proven,
+        result.proven_plies if result.proven else None,
+        certain if certain is not None else outlook[0] - outlook[2] if outlook else result.value,
+        f"{result.value:+.2f}",
+        f"{result.simulations:,} simulations",
+    )
 
 
 class _Workers(Generic[Tool]):

@@ -6,7 +6,7 @@ checkpoint = load("best.safetensors")
 evaluator = Evaluator(checkpoint.network)
 """
 
-from models.checkpoint import Checkpoint, CheckpointError, Header, Provenance, load, save
+from models.checkpoint import Checkpoint, CheckpointError, Header, Provenance, load, read_header, save
 from models.evaluator import DtypeChoice, Evaluator, choose_dtype
 from models.network import NetworkConfig, Output, PolicyValueNet
 
@@ -22,5 +22,6 @@ __all__ = [
     "Provenance",
     "choose_dtype",
     "load",
+    "read_header",
     "save",
 ]

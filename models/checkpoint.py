@@ -168,6 +168,23 @@ def load(
     return Checkpoint(network.eval(), header)
 
 
+def read_header(path: str | os.PathLike[str]) -> Header:
+    """Read what a checkpoint is, without its weights, which are not looked at.
+
+    Raises:
+        CheckpointError: if it cannot be read, or is of another format or an unknown game.
+    """
+    path = Path(path)
+    _check_index(path)
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            return _header(path, _metadata(path, file)[0], None)
+    except CheckpointError:
+        raise
+    except Exception as error:  # what the parser raises on bytes made to fool it is not documented
+        raise CheckpointError(f"{path} is no checkpoint, or a damaged one: {error}.") from error
+
+
 def _check_index(path: Path) -> None:
     """CheckpointError unless the file begins with the length of an index that it can hold."""
     try:

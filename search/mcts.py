@@ -56,6 +56,7 @@ class SearchResult:
         policy: float32 (K,), improved policy, sums to 1.
         prior: float32 (K,), the network's policy.
         values: float32 (K,), each move's value in [-1, 1]; NaN where it was not tried.
+        proofs: int8 (K,), what is proven of each move: UNKNOWN, WIN, LOSS or DRAW of `search.tree`.
         value: value of the position, discounted by the plies to the end.
         outlook: chances of (win, draw, loss), undiscounted; None where the evaluator cannot tell.
         proven: "win", "loss" or "draw" where the result is certain, else None.
@@ -70,6 +71,7 @@ class SearchResult:
     policy: np.ndarray
     prior: np.ndarray
     values: np.ndarray
+    proofs: np.ndarray
     value: float
     outlook: tuple[float, float, float] | None
     proven: str | None
@@ -230,6 +232,7 @@ class Search:
             policy=policy,
             prior=choices["prior"].copy(),
             values=np.where(tried, edges["value"], np.nan).astype(np.float32),
+            proofs=edges["proof"].copy(),
             value=float(root_value(self._settings, tree, slot)),
             outlook=self._outlook(proof, game, last),
             proven=PROVEN[proof],

@@ -48,7 +48,7 @@ def test_a_game_of_brandubh_against_a_checkpoint(checkpoint: Path, tmp_path: Pat
     assert "Hint: " in done.stdout
     assert "You lose (defenders win): the attackers resigned" in done.stdout
     assert (tmp_path / "game.otg").read_text(encoding="utf-8").count("1. d1-") == 1
-    loaded = run(tmp_path, "random", "--load", "game.otg", "--seed", "1", typed="undo\n")
+    loaded = run(tmp_path, "random", "--terminal", "--load", "game.otg", "--seed", "1", typed="undo\n")
     assert (loaded.returncode, loaded.stderr) == (0, "")
     assert loaded.stdout.startswith("Brandubh: you play")
 
@@ -112,7 +112,7 @@ def test_the_newest_checkpoint_is_found_and_of_the_game_asked_for(
 @pytest.mark.skipif(os.name != "posix", reason="closes a pipe the POSIX way")
 def test_a_closed_pipe_and_odd_bytes_leave_no_traceback(tmp_path: Path) -> None:
     command = (
-        f"printf 'moves\\n\\377\\nboard\\nboard\\nquit\\n' | {sys.executable} {ROOT / 'play.py'} random | head -n 2"
+        f"printf 'moves\\n\\377\\nboard\\nboard\\nquit\\n' | {sys.executable} {ROOT / 'play.py'} random --terminal | head -n 2"
     )
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert done.stderr == ""
