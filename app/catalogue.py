@@ -213,6 +213,7 @@ class Catalogue:
             {
                 "number": number,
                 "layout": _name(layouts, int(shard.layout[number])),
+                "missing": int(shard.missing[number]),
                 "plies": int(shard.length[number]),
                 "winner": {1: "attackers", -1: "defenders"}.get(int(shard.winner[number])),
                 "reason": REASONS[int(shard.reason[number])] if shard.reason[number] else None,
@@ -233,7 +234,7 @@ class Catalogue:
             raise Problem("not_found", f"Iteration {iteration} of this run has {shard.games} games, counted from 0.")
         rules = RULES[name]
         try:
-            game = Game(rules, list(rules.layouts)[int(shard.layout[number])])
+            game = shard.new_game(rules, number)
             for action in shard.game_moves(number):
                 game.play_action(int(action))
         except (ValueError, IndexError) as error:

@@ -45,7 +45,7 @@ class Listener:
 
     def __init__(self) -> None:
         self.messages: asyncio.Queue[Message] = asyncio.Queue(256)
-        self.study: asyncio.Task[None] | None = None
+        self.studies: dict[str, asyncio.Task[None]] = {}
 
     def send(self, message: Message) -> None:
         """Queue a message; of a page that takes none, the oldest is dropped: the next one shows all of the game."""
@@ -352,7 +352,8 @@ class Hall:
         """A page looks on no more; when it was the last, searches end soon."""
         seated.listeners.discard(listener)
         seated.used = time.monotonic()
-        await self.end_study(listener)
+        for kind in list(listener.studies):
+            await self.end_study(listener, kind)
         if not seated.listeners and not self._closing:
             loop = asyncio.get_running_loop()
             seated.leaving = loop.call_later(LEAVE_AFTER, lambda: loop.create_task(self._left(seated)))
@@ -366,19 +367,19 @@ class Hall:
 
     # Analysis
 
-    async def end_study(self, listener: Listener) -> None:
-        """Stop the analysis of a page."""
-        study, listener.study = listener.study, None
+    async def end_study(self, listener: Listener, kind: str) -> None:
+        """Stop a page's "analyse" or "graph"."""
+        study = listener.studies.pop(kind, None)
         if study is not None and not study.done():
             study.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await study
 
     async def begin_study(self, seated: Seated, listener: Listener, request: Analyse | Graph) -> None:
-        """Begin an analysis for a page, in place of the one before."""
-        await self.end_study(listener)
+        """Begin a study for a page, in place of the one of its kind before."""
+        await self.end_study(listener, request.type)
         work = self._analyse if isinstance(request, Analyse) else self._graph
-        listener.study = asyncio.create_task(self._guarded(work, seated, listener, request))
+        listener.studies[request.type] = asyncio.create_task(self._guarded(work, seated, listener, request))
 
     async def _guarded(self, work: Any, seated: Seated, listener: Listener, request: Analyse | Graph) -> None:
         try:
@@ -442,7 +443,8 @@ class Hall:
         self.desk.stop()
         for seated in list(self._seated.values()):
             for listener in list(seated.listeners):
-                await self.end_study(listener)
+                for kind in list(listener.studies):
+                    await self.end_study(listener, kind)
                 listener.send(CLOSE)
             await self.halt(seated)
             await self.keep(seated)

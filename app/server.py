@@ -339,7 +339,7 @@ async def _listen(hall: Hall, seated: Seated, listener: Listener, socket: WebSoc
             listener.send({"type": "error", **Problem("bad_request", "A message is JSON.").body})
             continue
         if isinstance(request, schemas.StopAnalysis):
-            await hall.end_study(listener)
+            await hall.end_study(listener, "analyse")
         else:
             await hall.begin_study(seated, listener, request)
 

@@ -111,9 +111,8 @@ def test_the_newest_checkpoint_is_found_and_of_the_game_asked_for(
 
 @pytest.mark.skipif(os.name != "posix", reason="closes a pipe the POSIX way")
 def test_a_closed_pipe_and_odd_bytes_leave_no_traceback(tmp_path: Path) -> None:
-    command = (
-        f"printf 'moves\\n\\377\\nboard\\nboard\\nquit\\n' | {sys.executable} {ROOT / 'play.py'} random --terminal | head -n 2"
-    )
+    typed = "moves\\n\\377\\nboard\\nboard\\nquit\\n"
+    command = f"printf '{typed}' | {sys.executable} {ROOT / 'play.py'} random --terminal | head -n 2"
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == 2
