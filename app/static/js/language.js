@@ -16,7 +16,7 @@ export function t(key, values = {}) {
 // Moves, squares and numbers run from left to right in every language; without marks a move such as d1-c1 is turned
 // round between Arabic words.
 function isolate(value) {
-  return texts._direction === "rtl" ? `\u2066${value}\u2069` : String(value);
+  return texts._direction === "rtl" ? `\u2068${value}\u2069` : String(value);
 }
 
 /** Whether a language has a text of this key. */
