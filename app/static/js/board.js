@@ -237,6 +237,13 @@ export class Board {
     });
   }
 
+  /** Shows a part of the board alone, between two of its squares. */
+  crop([one, two]) {
+    const [[x0, y0], [x1, y1]] = [this.corner(one), this.corner(two)];
+    const [left, top] = [Math.min(x0, x1), Math.min(y0, y1)];
+    this.root.setAttribute("viewBox", `${left} ${top} ${Math.abs(x1 - x0) + UNIT} ${Math.abs(y1 - y0) + UNIT}`);
+  }
+
   /** The board as a picture of its own: SVG text without the grid for the keyboard. */
   picture() {
     const copy = this.root.cloneNode(true);

@@ -286,7 +286,7 @@ class GameView {
       { class: ["seat", active && "active"], data: { side } },
       pieceIcon(side === "attackers" ? "t" : "K"),
       el("div", { class: "who" }, el("b", {}, t(`side.${side}`)), el("small", { dir: "auto" }, this.me === side ? t("player.you") : playerName(game.players[side]))),
-      count ? el("span", { class: "lost", title: t("game.captured"), "aria-label": `${t("game.captured")}: ${count}` }, pieceIcon(piece), `× ${count}`) : null,
+      count ? el("span", { class: "taken", title: t("game.captured"), "aria-label": `${t("game.captured")}: ${count}` }, pieceIcon(piece), `× ${count}`) : null,
       game.thinking === side && el("span", { class: "spinner", "aria-hidden": "true" }),
     );
   }

@@ -53,6 +53,6 @@ export function loadView(host, _, about) {
     el("label", { class: "field wide" }, el("span", {}, t("load.text")), area),
     el("div", { class: "row" }, el("label", { for: "load-game" }, t("load.for")), game, side),
     problem,
-    el("div", { class: "row" }, button(t("load.open"), open, { class: "primary" }), el("label", { class: "field" }, el("span", {}, t("load.file")), el("input", { type: "file", accept: ".txt,.otg,.tafl,text/plain", onchange: choose }))),
+    el("div", { class: "row" }, button(t("load.open"), open, { class: "primary" }), el("label", { class: "button" }, t("load.file"), el("input", { type: "file", class: "off-screen", accept: ".txt,.otg,.tafl,text/plain", onchange: choose }))),
   );
 }

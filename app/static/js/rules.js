@@ -8,7 +8,7 @@ import { chapters } from "./rules_text.js";
 import { get } from "./server.js";
 import { afterMove, moveSquares, parsePosition, squareIndex } from "./squares.js";
 
-function diagram(rules, { position, move, captured = [], caption, moves = [] }) {
+function diagram(rules, { position, move, captured = [], caption, moves = [], window: shown }) {
   const frame = el("div", { class: "diagram-board" });
   const board = new Board(frame, rules, { plain: true, name: t(`diagram.${caption}`) });
   const before = parsePosition(rules.size, position);
@@ -16,12 +16,13 @@ function diagram(rules, { position, move, captured = [], caption, moves = [] }) 
   board.show(move ? afterMove(rules.size, before, move, captured) : before);
   if (squares) {
     board.mark(squares, captured.map((name) => squareIndex(rules.size, name)));
-    board.draw([{ move: squares, weight: 0.25, colour: "#c77a00" }]);
+    board.draw([{ move: squares, weight: 0.4, colour: "#b06400" }]);
   }
   if (moves.length) {
     const [origin] = moveSquares(rules.size, moves[0]);
     board.hint(origin, moves.map((one) => ({ square: moveSquares(rules.size, one)[1], kind: "", text: "" })));
   }
+  if (shown) board.crop(shown.map((name) => squareIndex(rules.size, name)));
   return el("figure", {}, frame, el("figcaption", {}, t(`diagram.${caption}`)));
 }
 
