@@ -10,6 +10,9 @@ const BUDGETS = [32, 128, 512, 2048, 8192, 20000];
 const COLOURS = { search: "#1d6fa5", prior: "#8a4fb0" };
 const MOST_ARROWS = 6;
 
+/** A text that runs from left to right in every language: moves, numbers. */
+const left = (text) => el("bdi", { dir: "ltr" }, text);
+
 /** Chances of both sides and of a draw as one bar, the attackers at its beginning. */
 export function chancesBar(chances, label) {
   const parts = ["attackers", "draw", "defenders"].map((name) => {
@@ -145,7 +148,7 @@ export class AnalysisPanel {
     const { proven, proven_plies: within } = event.search ?? {};
     if (proven) parts.push(el("p", { class: ["proven", proven] }, t(`analysis.proven.${proven}`), within ? ` ${t("analysis.proven.within", { plies: within })}` : ""));
     if (event.score) parts.push(el("p", { class: "small" }, t("analysis.score", { score: event.score, depth: event.depth })));
-    if (event.line?.length) parts.push(el("p", { class: "line" }, el("b", {}, `${t("analysis.line")}: `), el("bdi", { dir: "ltr" }, event.line.join(" "))));
+    if (event.line?.length) parts.push(el("p", { class: "line" }, el("b", {}, `${t("analysis.line")}: `), left(event.line.join(" "))));
     if (event.simulations) parts.push(el("p", { class: "small effort" }, t("analysis.effort", { simulations: number(event.simulations) }), event.done ? "" : " …"));
     this.opinions.replaceChildren(...parts);
     this._considered(event);
@@ -159,8 +162,8 @@ export class AnalysisPanel {
     }
     const head = ["move", "prior", "policy", "visits", "value"].map((name) => el("th", { scope: "col", title: name === "value" ? t("analysis.value.meaning") : null }, t(`analysis.${name}`)));
     const rows = moves.slice(0, 10).map((move) => {
-      const value = move.proven ? el("b", { class: move.proven, title: t(`analysis.proven.${move.proven}`) }, t("analysis.proven")) : move.value === null ? "–" : el("bdi", { dir: "ltr" }, signed(move.value));
-      const row = el("tr", {}, el("th", { scope: "row" }, el("bdi", { dir: "ltr" }, move.move)), el("td", {}, percent(move.prior)), el("td", {}, percent(move.policy)), el("td", {}, number(move.visits)), el("td", {}, value));
+      const value = move.proven ? el("b", { class: move.proven, title: t(`analysis.proven.${move.proven}`) }, t("analysis.proven")) : move.value === null ? "–" : left(signed(move.value));
+      const row = el("tr", {}, el("th", { scope: "row" }, left(move.move)), el("td", {}, left(percent(move.prior))), el("td", {}, left(percent(move.policy))), el("td", {}, left(number(move.visits))), el("td", {}, value));
       row.addEventListener("pointerenter", () => this._draw(move));
       row.addEventListener("pointerleave", () => this._draw());
       return row;

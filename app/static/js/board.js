@@ -203,14 +203,15 @@ export class Board {
     const [[x0, y0], [x1, y1]] = move.map((square) => this.middle(square));
     const length = Math.hypot(x1 - x0, y1 - y0);
     const [dx, dy] = [(x1 - x0) / length, (y1 - y0) / length];
-    const half = 4 + 12 * weight, head = 20 + 22 * weight;
-    const end = length - 14, neck = end - head;
+    const end = length - 14;
+    const head = Math.min(20 + 22 * weight, 0.6 * (end - 26));
+    const half = Math.min(4 + 12 * weight, 0.38 * head);
+    const neck = end - head;
     const at = (along, aside) => `${(x0 + dx * along - dy * aside).toFixed(1)} ${(y0 + dy * along + dx * aside).toFixed(1)}`;
     const path = `M${at(26, half)}L${at(neck, half)}L${at(neck, half * 2.2)}L${at(end, 0)}L${at(neck, -half * 2.2)}L${at(neck, -half)}L${at(26, -half)}Z`;
     const parts = [svg("path", { d: path, fill: colour, "fill-opacity": 0.5 + 0.4 * weight, stroke: "#fff", "stroke-opacity": 0.9, "stroke-width": 3, "stroke-linejoin": "round" })];
     if (label) {
-      const [x, y] = at(Math.max(neck - 14, length / 2), 0).split(" ");
-      parts.push(svg("text", { x, y, class: "arrow-label", "text-anchor": "middle", "dominant-baseline": "central", "font-size": 30, "font-weight": 700, "font-family": "sans-serif", fill: "#fff", stroke: "#10202c", "stroke-width": 6, "paint-order": "stroke", "stroke-linejoin": "round" }, label));
+      parts.push(svg("text", { x: x1, y: y1, class: "arrow-label", "text-anchor": "middle", "dominant-baseline": "central", "font-size": 30, "font-weight": 700, "font-family": "sans-serif", fill: "#fff", stroke: "#10202c", "stroke-width": 6, "paint-order": "stroke", "stroke-linejoin": "round" }, label));
     }
     return parts;
   }
