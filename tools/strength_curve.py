@@ -2,9 +2,9 @@
 
 python tools/strength_curve.py runs/NAME --out docs/images/strength.png
 
-Every measurement that a run makes of itself (`measure` in its settings) is a point, with the 95 % interval (Wilson 1927)
-of its games. Below lie the run's own games: who won them, and how many times the defenders' simulations the attackers had.
-Needs matplotlib, which is in the extra `report`.
+Every measurement that a run makes of itself (`measure` in its settings) is a point, with the 95 % interval of its games
+(Wilson 1927). Below lie the run's own games: who won them, and how many times the defenders' simulations the attackers
+had. Needs matplotlib, which is in the extra `report`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COLOURS = {"attackers": "#9a3b26", "defenders": "#2f6690"}
 
 
 def points(rows: Sequence[dict[str, Any]], side: str, games: int) -> list[tuple[float, float, float, float]]:
-    """Return (core-minutes, score, lower and upper end of the interval) of every measurement, `games` being a side's."""
+    """Return (core-minutes, score, lower, upper end of the interval) of each measurement, `games` being a side's."""
     return [
         (row["charts/core_minutes"], row[f"strength/{side}"], *wilson(row[f"strength/{side}"], games))
         for row in rows
