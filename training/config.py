@@ -125,6 +125,12 @@ class LearnerConfig(Section):
     warmup_steps: int = Field(
         default=200, ge=0, description="optimiser steps over which the learning rate rises from zero"
     )
+    decay_steps: int = Field(
+        default=0,
+        ge=0,
+        description="beyond this many optimiser steps the learning rate falls with the square root of the steps made; "
+        "0: it does not",
+    )
     weight_decay: float = Field(default=1e-4, ge=0, le=1, description="decoupled weight decay (AdamW)")
     gradient_clip: float = Field(default=1.0, gt=0, description="the gradient's norm is cut to this")
     ema_decay: float = Field(

@@ -186,7 +186,7 @@ class Learner:
                 "a lower learner.learning_rate may help."
             )
         self.steps += 1
-        rate = self.config.learning_rate * min(1.0, self.steps / (self.config.warmup_steps + 1))
+        rate = learning_rate(self.config, self.steps)
         metrics["learner/learning_rate"] = rate
         for group in self._optimiser.param_groups:
             group["lr"] = rate
@@ -225,6 +225,15 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
+
+
+def learning_rate(config: LearnerConfig, step: int) -> float:
+    """Return the rate of the `step`th step, from 1 on: up in a line, then level, then down as 1 / sqrt(step).
+
+    The fall is that of Vaswani et al. 2017, "Attention is all you need", section 5.3: it need not know when a run ends.
+    """
+    rate = config.learning_rate * min(1.0, step / (config.warmup_steps + 1))
+    return rate * min(1.0, math.sqrt(config.decay_steps / step)) if config.decay_steps else rate
 
 
 class Symmetries:

@@ -174,6 +174,12 @@ def test_the_learning_rate_warms_up():
     assert rates == pytest.approx([0.002, 0.004, 0.006, 0.008, 0.01, 0.01, 0.01])
 
 
+def test_the_learning_rate_falls_with_the_root_of_the_steps():
+    learner = make_learner(warmup_steps=1, learning_rate=0.01, decay_steps=2)
+    rates = [learner.step(make_batch())["learner/learning_rate"] for _ in range(8)]
+    np.testing.assert_allclose(rates, [0.005, 0.01, *(0.01 * np.sqrt(2 / np.arange(3, 9)))])
+
+
 @pytest.mark.parametrize("broken", [np.nan, np.inf])
 def test_what_is_not_finite_stops_learning(broken):
     learner = make_learner()
