@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from app.catalogue import Catalogue
-from app.levels import LEVELS, Strength
+from app.levels import DEFAULT_LEVEL, LEVELS, Strength
 from app.problems import Problem
 from app.schemas import AlphaBetaSeat, CheckpointSeat, LevelSeat, PersonSeat, RandomSeat
 from arena.player_text import PlayerError
@@ -200,6 +200,11 @@ class EngineMaker:
         if seat is None and making.kind == "alphabeta":
             return replace(making, strength=Strength(seconds=STUDY_SECONDS))
         return replace(making, strength=replace(making.strength, noise=0.0, mistakes=0.0))
+
+    def warm_up(self, rules: Rules) -> None:
+        """Load and compile what the first move of a game needs, so that nobody waits for it then."""
+        for making in (self.plan_level(DEFAULT_LEVEL, rules), Making("alphabeta", Strength(depth=1))):
+            self.make(making, rules).think(Game(rules), 0)
 
     @property
     def device(self) -> str:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.problems import Problem
@@ -21,6 +22,7 @@ from app.problems import Problem
 MOST_BODY = 300_000
 """Bytes of a request; a record of `RECORD_BYTES` characters fits."""
 
+_TOO_LARGE = f"A request has at most {MOST_BODY} bytes."
 _LOCAL_NAMES = {"localhost"}
 
 
@@ -81,11 +83,7 @@ class Guard:
         if problem is not None:
             await refuse(send_secured, problem)
             return
-        limited = _Limited(receive)
-        try:
-            await self.app(scope, limited, send_secured)
-        except _TooLarge:
-            await refuse(send_secured, Problem("too_large", f"A request has at most {MOST_BODY} bytes."))
+        await self.app(scope, _Limited(receive), send_secured)
 
     def check(self, scope: Scope, headers: dict[str, str]) -> Problem | None:
         """What speaks against a request, or None."""
@@ -104,7 +102,7 @@ class Guard:
                 return Problem("unsupported", "Requests are JSON: send Content-Type: application/json.")
             length = headers.get("content-length", "0")
             if length.isdecimal() and int(length) > MOST_BODY:
-                return Problem("too_large", f"A request has at most {MOST_BODY} bytes.")
+                return Problem("too_large", _TOO_LARGE)
         return None
 
     def _is_ours(self, host: str) -> bool:
@@ -141,10 +139,6 @@ async def refuse(send: Send, problem: Problem) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-class _TooLarge(Exception):
-    pass
-
-
 class _Limited:
     """Counts what is received of a body, whatever its header promised."""
 
@@ -156,7 +150,7 @@ class _Limited:
         message = await self._receive()
         self._bytes += len(message.get("body", b""))
         if self._bytes > MOST_BODY:
-            raise _TooLarge
+            raise HTTPException(413, _TOO_LARGE)
         return message
 
 

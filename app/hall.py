@@ -8,19 +8,16 @@ import logging
 import re
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from app.analysis import analyse, graph, steps
 from app.desk import Desk, Stopped
-from app.engines import AnySeat, Engine, EngineMaker, Making, seat_view
-from app.levels import Strength
+from app.engines import Engine, EngineMaker, Making
 from app.problems import Problem, first_line
-from app.schemas import Analyse, Graph
+from app.seated import CLOSE, Listener, Message, Seated
 from app.session import Session
+from app.studies import Studies
 from arena.players import Thought
-from env import Game
+from env import RULES, Game
 from env.files import remove_drafts, write_whole
 
 OPEN_GAMES = 64
@@ -34,48 +31,6 @@ LEAVE_AFTER = 2.0
 HEARTBEAT = 0.5
 _KEY = re.compile(r"[A-Za-z0-9_-]{22}")
 _log = logging.getLogger("branan")
-
-Message = dict[str, Any]
-CLOSE: Message = {"type": "close"}
-"""Not to be sent: the socket is to be closed instead."""
-
-
-class Listener:
-    """A page that looks on; messages wait here until its socket takes them."""
-
-    def __init__(self) -> None:
-        self.messages: asyncio.Queue[Message] = asyncio.Queue(256)
-        self.studies: dict[str, asyncio.Task[None]] = {}
-
-    def send(self, message: Message) -> None:
-        """Queue a message; of a page that takes none, the oldest is dropped: the next one shows all of the game."""
-        while True:
-            try:
-                self.messages.put_nowait(message)
-                return
-            except asyncio.QueueFull:
-                self.messages.get_nowait()
-
-
-class Seated:
-    """A session with what serves it: its engines, the task that lets them move, the pages that look on."""
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self.lock = asyncio.Lock()
-        self.engines: dict[Making, Engine] = {}
-        self.driver: asyncio.Task[Any] | None = None
-        self.listeners: set[Listener] = set()
-        self.leaving: asyncio.TimerHandle | None = None
-        self.kept = b""
-        self.used = time.monotonic()
-
-    def publish(self) -> None:
-        """Show the game as it stands to everybody who looks on."""
-        if self.listeners:
-            message = {"type": "game", "game": self.session.view()}
-            for listener in self.listeners:
-                listener.send(message)
 
 
 class Hall:
@@ -91,9 +46,11 @@ class Hall:
         self.maker = maker
         self.folder = folder
         self.desk = Desk(threads)
+        self.studies = Studies(self.desk, maker)
         self._seated: dict[str, Seated] = {}
         self._told = False
         self._closing = False
+        self._warming: asyncio.Task[None] | None = None
         if folder is not None:
             try:
                 folder.mkdir(parents=True, exist_ok=True)
@@ -352,8 +309,7 @@ class Hall:
         """A page looks on no more; when it was the last, searches end soon."""
         seated.listeners.discard(listener)
         seated.used = time.monotonic()
-        for kind in list(listener.studies):
-            await self.end_study(listener, kind)
+        await self.studies.end_all(listener)
         if not seated.listeners and not self._closing:
             loop = asyncio.get_running_loop()
             seated.leaving = loop.call_later(LEAVE_AFTER, lambda: loop.create_task(self._left(seated)))
@@ -365,100 +321,27 @@ class Hall:
                 seated.session.thinking = None
                 seated.engines.clear()
 
-    # Analysis
+    # The beginning and the end
 
-    async def end_study(self, listener: Listener, kind: str) -> None:
-        """Stop a page's "analyse" or "graph"."""
-        study = listener.studies.pop(kind, None)
-        if study is not None and not study.done():
-            study.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await study
+    def warm_up(self) -> None:
+        """Begin to load and compile what first moves need."""
 
-    async def begin_study(self, seated: Seated, listener: Listener, request: Analyse | Graph) -> None:
-        """Begin a study for a page, in place of the one of its kind before."""
-        await self.end_study(listener, request.type)
-        work = self._analyse if isinstance(request, Analyse) else self._graph
-        listener.studies[request.type] = asyncio.create_task(self._guarded(work, seated, listener, request))
+        async def warm() -> None:
+            for rules in RULES.values():
+                with contextlib.suppress(Problem, Stopped):
+                    await self.desk.study(lambda r=rules: self.maker.warm_up(r), lambda: None)
 
-    async def _guarded(self, work: Any, seated: Seated, listener: Listener, request: Analyse | Graph) -> None:
-        try:
-            await work(seated, listener, request)
-        except Problem as problem:
-            listener.send({"type": "error", **problem.body})
-        except Stopped:
-            pass
-        except (MemoryError, RuntimeError, FloatingPointError, ValueError) as error:
-            problem = Problem("failed", f"The analysis failed: {first_line(error) or 'out of memory'}")
-            listener.send({"type": "error", **problem.body})
-
-    async def _study_engine(self, seat: AnySeat | None, game: Game, quick: bool = False) -> tuple[Engine, Message]:
-        making = await asyncio.to_thread(self.maker.for_study, seat, game.rules)
-        if quick and making.kind == "alphabeta":
-            making = replace(making, strength=Strength(depth=2))
-        engine = await self.desk.study(lambda: self.maker.make(making, game.rules), lambda: None)
-        kind = "checkpoint" if making.kind == "network" else making.kind
-        name = making.checkpoint or making.kind
-        view = {"kind": kind, "checkpoint": making.checkpoint, "name": name} if seat is None else seat_view(seat)
-        return engine, view
-
-    async def _analyse(self, seated: Seated, listener: Listener, request: Analyse) -> None:
-        game = at_ply(seated.session.game, request.ply)
-        if game.outcome is not None:
-            raise Problem("game_over", "The game is over in this position; there is nothing to analyse.")
-        engine, view = await self._study_engine(request.engine, game)
-        head = {"type": "analysis", "ply": game.ply, "position": game.position, "to_play": game.to_play, "engine": view}
-        begin = time.monotonic()
-        for simulations in steps(request.simulations):
-            while True:
-                found = await self.desk.study(lambda n=simulations: analyse(engine, game, n), engine.stop)
-                if not self.desk.disturbed:
-                    break
-            seconds = round(time.monotonic() - begin, 2)
-            final = not found["moves"] or found["search"]["proven"] is not None
-            done = final or simulations == request.simulations
-            listener.send({**head, "done": done, "seconds": seconds, **found})
-            if done:
-                return
-
-    async def _graph(self, seated: Seated, listener: Listener, request: Graph) -> None:
-        game = seated.session.game
-        games = [at_ply(game, ply) for ply in range(game.ply + 1)]
-        engine, view = await self._study_engine(request.engine, game, quick=True)
-        points: list[Message] = []
-        for first in range(0, len(games), 16):
-            part = games[first : first + 16]
-            while True:
-                found = await self.desk.study(lambda p=part: graph(engine, p, request.simulations), engine.stop)
-                if not self.desk.disturbed:
-                    break
-            points += found
-        listener.send({"type": "graph", "engine": view, "done": True, "points": points})
-
-    # The end
+        self._warming = asyncio.create_task(warm())
 
     async def close(self) -> None:
         """Stop all searches, keep what is not kept yet, and send the lookers-on away."""
         self._closing = True
+        if self._warming is not None:
+            self._warming.cancel()
         self.desk.stop()
         for seated in list(self._seated.values()):
             for listener in list(seated.listeners):
-                for kind in list(listener.studies):
-                    await self.end_study(listener, kind)
+                await self.studies.end_all(listener)
                 listener.send(CLOSE)
             await self.halt(seated)
             await self.keep(seated)
-
-
-def at_ply(game: Game, ply: int) -> Game:
-    """A copy of a game as it stood at a ply.
-
-    Raises:
-        Problem: it has not come so far.
-    """
-    if ply > game.ply:
-        raise Problem("not_possible", f"The game has come to ply {game.ply}, not to {ply}.")
-    copy = game.copy()
-    while copy.ply > ply:
-        copy.undo()
-    return copy

@@ -119,6 +119,11 @@ def serve(app: FastAPI, hall: Hall, listener: socket.socket, fragment: str = "",
     )
     server = _Server(config, hall, ready)
     server.run(sockets=[listener])
+    if not server.started:
+        raise ServeError("the server could not start; its reason is above")
+    # Searches that do not notice a stop at once would abort the interpreter as it takes itself apart.
+    sys.stdout.flush()
+    os._exit(0)
 
 
 def _has_browser() -> bool:

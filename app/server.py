@@ -25,13 +25,15 @@ from starlette.exceptions import HTTPException
 
 from app import schemas
 from app.guard import Guard, Rate
-from app.hall import CLOSE, OPEN_GAMES, Hall, Listener, Seated, at_ply
+from app.hall import OPEN_GAMES, Hall
 from app.language import FOLDER as LANGUAGES
 from app.language import languages
 from app.levels import DEFAULT_LEVEL, LEVELS
 from app.problems import Problem
+from app.seated import CLOSE, Listener, Seated
 from app.session import Session
 from app.starts import begin, new_game, read_record
+from app.studies import at_ply
 from app.views import legal_view, outcome_view, rules_view
 from env import RULES, Rules
 from env.render import Scene, draw_picture
@@ -52,11 +54,13 @@ def create_app(hall: Hall, names: Iterable[str] = (), static: Path = STATIC, tes
         hall: the open games.
         names: names of this machine that requests may use, besides localhost and any IP address.
         static: folder of the page's files.
-        testing: no limit on how often games are begun.
+        testing: no limit on how often games are begun, and nothing is loaded before it is needed.
     """
 
     @contextlib.asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
+        if not testing:
+            hall.warm_up()
         yield
         await hall.close()
 
@@ -85,7 +89,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def http(_: Request, error: HTTPException) -> JSONResponse:
-        code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "bad_request")
+        code = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}.get(error.status_code, "bad_request")
         found = Problem(code, "There is nothing at this address." if code == "not_found" else str(error.detail))
         return JSONResponse(found.body, error.status_code, error.headers)
 
@@ -339,9 +343,9 @@ async def _listen(hall: Hall, seated: Seated, listener: Listener, socket: WebSoc
             listener.send({"type": "error", **Problem("bad_request", "A message is JSON.").body})
             continue
         if isinstance(request, schemas.StopAnalysis):
-            await hall.end_study(listener, "analyse")
+            await hall.studies.end(listener, "analyse")
         else:
-            await hall.begin_study(seated, listener, request)
+            await hall.studies.begin(seated, listener, request)
 
 
 def _add_files(app: FastAPI, static: Path) -> None:
