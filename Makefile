@@ -21,7 +21,7 @@ help:
 	@echo "make setup       .venv with everything in it, kernels compiled (TORCH=cpu: the small CPU build of PyTorch)"
 	@echo "make train       learn Brandubh by self-play     ARGS='--config configs/tawlbwrdd.yaml --minutes 60'"
 	@echo "make evaluate    how strong is a player          ARGS='runs/NAME/best.safetensors'"
-	@echo "make play        play in the terminal            ARGS='runs/NAME/best.safetensors --side attackers'"
+	@echo "make play        play in the browser             ARGS='--terminal' plays in the terminal"
 	@echo "make test        the fast tests                  ARGS='tests/env -k capture'"
 	@echo "make test-slow   all tests"
 	@echo "make lint        ruff and pyright;  make format applies what can be applied"
