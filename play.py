@@ -20,11 +20,12 @@ if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_
 
 from rich.console import Console
 
+from app.asked import usual_player
 from app.page import open_page
 from app.saved import load_game
 from app.terminal import Terminal
-from arena.player_text import ALPHABETA, PlayerError, read_player
-from arena.players import default_player, parse_player
+from arena.player_text import ALPHABETA, read_player
+from arena.players import parse_player
 from env import RULES, Game
 from env.rules import SIDES, get_rules
 from search.config import MOST_SIMULATIONS
@@ -51,6 +52,8 @@ def arguments() -> argparse.ArgumentParser:
         f"(default: the newest run's best checkpoint if there is one, else {ALPHABETA}:seconds=1)",
     )
     parser.add_argument("--terminal", action="store_true", help="play in this terminal instead of the browser")
+    parser.add_argument("--plain", action="store_true", help="with --terminal: plain lines instead of a full screen")
+    parser.add_argument("--language", metavar="CODE", help="of the full screen, as en (default: your system's)")
     parser.add_argument("--game", choices=list(RULES), help="default: the checkpoint's, else the first of these")
     parser.add_argument("--layout", help="start of the game (default: its first layout)")
     parser.add_argument("--side", choices=SIDES, default=SIDES[0], help="yours (default: attackers, who move first)")
@@ -73,11 +76,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Plays; 2 for bad input, 0 however the person leaves."""
     options = arguments().parse_args(argv)
     try:
-        if options.terminal:
+        check_limits(options)
+        if not options.terminal:
+            open_page(options)
+        elif options.plain or not fills_a_terminal():
             set_up(options).run()
         else:
-            check_limits(options)
-            open_page(options)
+            from app.full_screen import open_full_screen
+
+            open_full_screen(options)
         sys.stdout.flush()
     except BrokenPipeError:
         # Nobody reads on; what is still buffered must not fail once more at exit.
@@ -103,7 +110,6 @@ def set_up(options: argparse.Namespace) -> Terminal:
     Raises:
         ValueError: something asked for cannot be.
     """
-    check_limits(options)
     for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # odd bytes are a typing error, not a crash
@@ -137,6 +143,15 @@ def set_up(options: argparse.Namespace) -> Terminal:
     return Terminal(engine, game or Game(rules, options.layout), options.side, console, seed=seed)
 
 
+def fills_a_terminal() -> bool:
+    """Whether there is a terminal that a program can draw in."""
+    # The full screen is drawn on the standard error.
+    return (
+        all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+        and os.environ.get("TERM", "dumb") != "dumb"
+    )
+
+
 def check_limits(options: argparse.Namespace) -> None:
     """Refuse numbers that cannot be.
 
@@ -151,14 +166,6 @@ def check_limits(options: argparse.Namespace) -> None:
         value = getattr(options, name)
         if value is not None and not value > above:
             raise ValueError(f"--{name} {value}: has to be more than {above}")
-
-
-def usual_player(game: str | None, seconds: float) -> str:
-    """The engine when none is named: a checkpoint if there is one, else alpha-beta with `seconds` a move."""
-    try:
-        return default_player(game)
-    except PlayerError:
-        return f"{ALPHABETA}:seconds={seconds:g}"
 
 
 if __name__ == "__main__":

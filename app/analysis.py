@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from app.engines import Engine, NetworkEngine
+from app.engines import AlphaBetaEngine, Engine, NetworkEngine
 from app.views import attackers_chances
-from arena.players import Thought, network_thought
+from arena.players import Thought, alphabeta_thought, network_thought
 from env import Game
 from env.rules import SIDES
+from search.evaluation import UNIT
 from search.mcts import SearchResult
 from search.tree import DRAW, LOSS, UNKNOWN, WIN
 
@@ -32,15 +33,17 @@ def analyse(engine: Engine, game: Game, simulations: int) -> dict[str, Any]:
     """A position as an engine sees it after so many simulations, or, for one without, as hard as it tries anyway."""
     if isinstance(engine, NetworkEngine):
         return network_view(engine, game, engine.study([game], 0, simulations)[0])
-    thought = engine.think(game, 0)
+    found = engine.study(game) if isinstance(engine, AlphaBetaEngine) else None
+    thought = engine.think(game, 0) if found is None else alphabeta_thought(found)
     return {
         "simulations": 0,
         "network": None,
         "search": search_view(thought, game),
         "line": [str(move) for move in thought.line or (thought.move,)],
         "moves": [],
-        "score": thought.score or None,
-        "effort": thought.effort,
+        "score": None if found is None or thought.proven else f"{_sign(game) * found.score / UNIT:+.2f}",
+        "depth": None if found is None else found.depth,
+        "nodes": None if found is None else found.nodes,
     }
 
 
@@ -66,7 +69,8 @@ def network_view(engine: NetworkEngine, game: Game, result: SearchResult) -> dic
         "line": [str(move) for move in result.line],
         "moves": moves,
         "score": None,
-        "effort": f"{result.simulations:,} simulations",
+        "depth": None,
+        "nodes": None,
     }
 
 

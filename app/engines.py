@@ -21,7 +21,7 @@ from arena.players import Thought, alphabeta_thought, network_thought, resolve_d
 from env import Game, Rules
 from env.encoding import position_input
 from env.tables import tables
-from search.alphabeta import AlphaBeta
+from search.alphabeta import AlphaBeta, AlphaBetaResult
 from search.config import SearchConfig
 from search.mcts import Search, SearchResult
 
@@ -71,8 +71,11 @@ class AlphaBetaEngine:
         slip = mistake(game, seed, self.strength.mistakes)
         if slip is not None:
             return slip
-        limits = self.strength
-        return alphabeta_thought(self._search.run(game, depth=limits.depth, seconds=limits.seconds, seed=seed))
+        return alphabeta_thought(self.study(game, seed))
+
+    def study(self, game: Game, seed: int = 0) -> AlphaBetaResult:
+        """Search a position, without mistakes."""
+        return self._search.run(game, depth=self.strength.depth, seconds=self.strength.seconds, seed=seed)
 
     def stop(self) -> None:
         self._search.stop()

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from app.draws import OFFER_PAUSE, accepts_draw, offers_draw
 from app.engines import AnySeat, seat_name, seat_view
 from app.problems import Problem, first_line, sentence
 from app.schemas import MOST_PLIES, PersonSeat, PlayMove, RecordText, Schema, Seat
@@ -18,12 +19,6 @@ from env.records import format_record, parse_record, record_of
 from env.rules import SIDES
 
 FORMAT = 1
-ACCEPTS_BELOW = 0.1
-"""An engine accepts a draw unless it expects more than this (from -1, a loss, to 1, a win)."""
-
-OFFER_CHANCE, OFFER_PAUSE = 0.9, 20
-"""It offers one when it holds a draw to be this likely, and then keeps still for so many plies."""
-
 BY_WORD = ("resignation", "agreement", "forfeit")
 
 
@@ -131,7 +126,7 @@ class Session:
         self.notice = None
         game = self.game
         if game.draw_offered:
-            if thought.expectation <= ACCEPTS_BELOW:
+            if accepts_draw(thought):
                 game.accept_draw()
                 self.notice = _notice("draw_accepted", "The draw is accepted.")
                 self._changed()
@@ -140,9 +135,8 @@ class Session:
         side = game.to_play
         chances = attackers_chances(thought, side)
         game.play(thought.move)
-        drawish = thought.proven == "draw" or (thought.outlook is not None and thought.outlook[1] >= OFFER_CHANCE)
         rested = game.ply - self._offered_at >= OFFER_PAUSE
-        if game.rules.agreement and game.outcome is None and drawish and rested:
+        if game.rules.agreement and game.outcome is None and offers_draw(thought) and rested:
             game.offer_draw()
             self._offered_at = game.ply
         self._catch_up(chances)

@@ -6,18 +6,19 @@ It works without colour, and when the lines come from a file or a program instea
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from difflib import get_close_matches
 from itertools import groupby
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
 from app.board_text import Signs, draw_board
+from app.draws import OFFER_PAUSE, accepts_draw, offers_draw
+from app.language import load_language
+from app.lines import line_reader
 from app.phrases import ending, ordinal, repetition_warning, taking, view
 from app.rules_text import goal_sentence, rules_sentences
 from app.saved import game_text, keep_game, load_game
@@ -27,12 +28,7 @@ from env import Game, Move
 from env.files import wrong_name
 from env.rules import SIDES
 
-MARGIN = 0.1
-"""The engine accepts a draw unless it expects more than this (from -1, a loss, to 1, a win)."""
-
-OFFER_CHANCE, OFFER_PAUSE = 0.9, 20
-"""It offers one when it holds a draw to be this likely, and then keeps still for so many plies."""
-
+_ENGLISH = load_language("en")
 _MOVE = re.compile(r"([a-z])([1-9]\d?)\s*[-–—x]?\s*([a-z])([1-9]\d?)")
 _SQUARE = re.compile(r"[a-z][1-9]\d?")
 
@@ -79,7 +75,7 @@ class Terminal:
     def run(self) -> None:
         """Plays until the person leaves, the lines end or Ctrl-C is pressed twice; then keeps what was not saved."""
         self._say(f"{self.game.rules.title}: you play the {self.side}, {self.engine.name} the {self._other}.")
-        self._say(goal_sentence(self.game.rules))
+        self._say(goal_sentence(self.game.rules, _ENGLISH))
         self._say(f"The {self.game.rules.first} move first. `rules` tells the rules, `help` what you can type.")
         self._say(self._signs.legend(self.game.rules))
         self._show()
@@ -149,7 +145,7 @@ class Terminal:
     def _engine_plays(self) -> None:
         thought, side = self._think(), self.game.to_play
         if self.game.draw_offered:
-            if thought.expectation <= MARGIN:
+            if accepts_draw(thought):
                 self.game.accept_draw()
                 self._say("The engine accepts the draw.")
                 self._show()
@@ -158,9 +154,8 @@ class Terminal:
         taken = self.game.play(thought.move)
         self._say(f"{side} play {thought.move}{taking(taken)}", "bold")
         self._show()
-        drawish = thought.proven == "draw" or (thought.outlook is not None and thought.outlook[1] >= OFFER_CHANCE)
         rested = self.game.ply - self._offered_at >= OFFER_PAUSE
-        if self.game.rules.agreement and self.game.outcome is None and drawish and rested:
+        if self.game.rules.agreement and self.game.outcome is None and offers_draw(thought) and rested:
             self.game.offer_draw()
             self._offered_at = self.game.ply
             self._say("The engine offers a draw: `accept` it, or make your move.")
@@ -248,11 +243,11 @@ class Terminal:
         return " wins" if end.winner == self.side else " loses" if end.winner else " draws"
 
     def _rules(self, _: str) -> None:
-        for sentence in rules_sentences(self.game.rules):
+        for sentence in rules_sentences(self.game.rules, _ENGLISH):
             self.console.print(Padding(Text(sentence), (0, 0, 0, 2), expand=False))
 
     def _help(self, _: str) -> None:
-        self._say(goal_sentence(self.game.rules))
+        self._say(goal_sentence(self.game.rules, _ENGLISH))
         rows = [("d1-c1 or d1c1", "play that move"), ("d1", "list the moves of a piece; then a number plays one")]
         rows += [(usage, text) for _, usage, text in COMMANDS.values() if usage]
         width = max(len(usage) for usage, _ in rows)
@@ -391,22 +386,3 @@ COMMANDS: dict[str, tuple[Callable[[Terminal, str], None], str, str]] = {
     "quit": (Terminal._quit, "quit", "leave"),
     "exit": (Terminal._quit, "", ""),
 }
-
-
-def line_reader(console: Console) -> Callable[[str], str]:
-    """Reads lines from a keyboard with editing; from anything else plainly, shown so that the output reads well."""
-    if sys.stdin.isatty() and console.is_terminal:
-        try:
-            import readline  # noqa: F401 - gives `input` its line editing and history
-        except ImportError:
-            pass
-        return lambda prompt: console.input(escape(prompt))
-
-    def read(prompt: str) -> str:
-        line = sys.stdin.readline()
-        if not line:
-            raise EOFError
-        console.print(prompt + line.rstrip("\r\n"), markup=False, highlight=False, soft_wrap=True)
-        return line
-
-    return read

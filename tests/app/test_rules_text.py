@@ -2,11 +2,18 @@
 
 from dataclasses import replace
 
+import pytest
+
+from app.language import languages, load_language
 from app.rules_text import rules_sentences
 from env import RULES
 
+ENGLISH = load_language("en")
 
-def test_every_difference_between_rules_is_told() -> None:
+
+@pytest.mark.parametrize("code", [language.code for language in languages()])
+def test_every_difference_between_rules_is_told_in_every_language(code: str) -> None:
+    say = load_language(code)
     brandubh = RULES["brandubh"]
     changes = {
         "first": "defenders",
@@ -25,11 +32,11 @@ def test_every_difference_between_rules_is_told() -> None:
         "repetition": "draw",
         "agreement": True,
     }
-    told = {" ".join(rules_sentences(replace(brandubh, **{field: value}))) for field, value in changes.items()}
-    assert len(told | {" ".join(rules_sentences(brandubh))}) == len(changes) + 1
+    told = {" ".join(rules_sentences(replace(brandubh, **{field: value}), say)) for field, value in changes.items()}
+    assert len(told | {" ".join(rules_sentences(brandubh, say))}) == len(changes) + 1
 
 
 def test_squares_are_named_where_they_have_names() -> None:
-    brandubh, tawlbwrdd = (rules_sentences(RULES[name]) for name in ("brandubh", "tawlbwrdd"))
-    assert "Only the king may stop on the corners and the throne d4 (anybody may cross it, empty)." in brandubh
-    assert any("reach the edge" in sentence for sentence in tawlbwrdd)
+    brandubh, tawlbwrdd = (rules_sentences(RULES[name], ENGLISH) for name in ("brandubh", "tawlbwrdd"))
+    assert "Only the king may stop here: the corners and the throne d4." in brandubh
+    assert any("the edge squares" in sentence for sentence in tawlbwrdd)
