@@ -24,6 +24,9 @@ from env.render import special_sign
 CELLS = tuple((2 * high + 1, high) for high in range(8, 0, -1))
 """Columns and lines of a square, the largest first."""
 
+PANEL = 34
+"""Columns that the panel beside the board needs."""
+
 _GROUND = "#1d1a17"
 
 _GROUNDS = {
@@ -158,7 +161,10 @@ class Board(Widget, can_focus=True):
 
     def _room(self, viewport: Size) -> tuple[int, int]:
         """What is left beside the panel and between the lines above and below."""
-        return max(0, viewport.width - 34), max(0, viewport.height - 3)
+        beside = viewport.width - PANEL
+        if beside < CELLS[-1][0] * self.picture.rules.size + 6:
+            return viewport.width, max(0, viewport.height - 10)
+        return beside, max(0, viewport.height - 3)
 
     # Drawing
 

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
@@ -40,8 +41,8 @@ from env.rules import SIDES
 
 HINT_SIMULATIONS, ANALYSIS_SIMULATIONS = 512, 4_096
 
-WIDE = 120
-"""Columns from which on all keys are shown; `?` tells of them anyway."""
+NARROW, WIDE = 70, 120
+"""Columns from which on the panel stands beside the board, and all keys are shown (`?` tells of them anyway)."""
 
 KEYS = (
     ("n", "new", "action.new"),
@@ -53,7 +54,7 @@ KEYS = (
     ("r", "resign", "action.resign"),
     ("f", "flip", "action.flip"),
     ("p", "players", "action.players"),
-    ("space", "pause", "action.pause"),
+    ("w", "pause", "action.pause"),
     ("t", "step", "action.step"),
     ("s", "save", "action.save"),
     ("l", "load", "action.load"),
@@ -184,6 +185,11 @@ class Table(App[str | None]):
                 self.run_worker(self._study())
         self._draw()
 
+    def on_resize(self, event: events.Resize) -> None:
+        """In a narrow window the panel stands below the board."""
+        self.query_one("#middle").set_class(event.size.width < NARROW, "narrow")
+        self.call_after_refresh(self._draw_keys)
+
     # What is looked at
 
     @property
@@ -222,23 +228,27 @@ class Table(App[str | None]):
             turn = "▸" if side == view["to_play"] and not view["outcome"] else " "
             names.append(f"{turn} {sign} {say(f'side.{side}')}: {player_name(view['players'][side], say)}")
         self.query_one("#players", Static).update(Content("\n".join(names)))
-        lines = [*status_lines(view, say)]
+        told = [*status_lines(view, say)]
         if self._shown is not None:
-            lines = [(say("game.past", ply=self._shown, plies=view["ply"]), "warn")]
+            told = [(say("game.past", ply=self._shown, plies=view["ply"]), "warn")]
         elif view["captured"]:
-            lines.append((captured_text(view["captured"], say), ""))
+            told.append((captured_text(view["captured"], say), ""))
         if self._offering:
-            lines.append((say("game.offering"), "warn"))
+            told.append((say("game.offering"), "warn"))
         if self._said:
-            lines.append(self._said)
+            told.append(self._said)
         colours = {"good": "#9fd07a", "bad": "#ff8f7a", "warn": "#f3d250", "": ""}
-        text = Content("\n").join(Content.styled(line, f"bold {colours[kind]}" if kind else "") for line, kind in lines)
+        text = Content("\n").join(Content.styled(line, f"bold {colours[kind]}" if kind else "") for line, kind in told)
         self.query_one("#status", Static).update(text)
         panel = self.query_one("#analysis", Static)
         panel.display = self._analyses
         if self._analyses:
             over = view["outcome"] and self._at == view["ply"]
-            found = [say("analysis.over")] if over else analysis_lines(self._found, say, max(20, panel.size.width))
+            found = (
+                [say("analysis.over")]
+                if over
+                else analysis_lines(self._found, self.signs, say, max(20, panel.size.width))
+            )
             panel.update("\n".join(found))
         self._draw_keys()
 
@@ -312,11 +322,12 @@ class Table(App[str | None]):
 
     async def _play(self, row: dict[str, Any]) -> None:
         ends, to_play = row["ends"], self.view["to_play"]
+        self._chosen = None
+        self._draw()
         if ends and ends["reason"] == "repetition" and ends["winner"] != to_play:
             question = repetition_question(row, RULES[self.view["game"]], self.say)
             if not await self.push_screen_wait(AskYesNo(self.say, question, self.say("game.warn.play"))):
                 return
-        self._chosen = None
         request = PlayMove(move=row["move"], offer_draw=self._offering, ply=self.view["ply"])
         self._offering = False
         await self._do(lambda session: session.play(request))

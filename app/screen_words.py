@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from app.board_text import Signs
 from app.language import Language
 from app.problems import Problem
 from app.rules_text import join_words, ordinal_word
@@ -79,14 +80,14 @@ def _end(view: Json, rules: Rules, say: Language) -> Iterator[tuple[str, str]]:
     yield say(key, ordinal=ordinal_word(rules.repetition_limit, say)), ""
 
 
-def analysis_lines(found: Json | None, say: Language, width: int) -> list[str]:
+def analysis_lines(found: Json | None, signs: Signs, say: Language, width: int) -> list[str]:
     """What an analysis has found, at most `width` columns a line where it can be cut."""
     if found is None:
         return [say("app.loading")]
     lines, search, network = [], found["search"], found["network"]
     chances = search["chances"] or (network or {}).get("chances")
     if chances:
-        lines.append(_bar(chances, say))
+        lines.append(_bar(chances, signs))
     values = [
         f"{say(f'analysis.{name}')} {part['value']:+.2f}"
         for name, part in (("network", network), ("search", search))
@@ -112,18 +113,18 @@ def analysis_lines(found: Json | None, say: Language, width: int) -> list[str]:
     return lines
 
 
-def _bar(chances: Json, say: Language) -> str:
+def _bar(chances: Json, signs: Signs) -> str:
     filled = round(BAR * chances["attackers"])
     draw = round(BAR * chances["draw"])
     bar = "█" * filled + "▒" * draw + "░" * max(0, BAR - filled - draw)
-    return f"{chances['attackers']:>4.0%} {bar} {chances['defenders']:.0%}"
+    return f"{signs.attacker} {chances['attackers']:.0%} {bar} {chances['defenders']:.0%} {signs.defender}"
 
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1].rsplit(" ", 1)[0] + " …"
 
 
-def move_line(row: Json, signs: Any, say: Language) -> str:
+def move_line(row: Json, signs: Signs, say: Language) -> str:
     """A row of the move list."""
     sign = signs.attacker if row["side"] == SIDES[0] else signs.defender
     taken = f" {signs.taken}{','.join(row['captured'])}" if row["captured"] else ""

@@ -301,6 +301,6 @@ def test_a_turn_shows_one_board_and_both_moves(play: Play) -> None:
 def test_everybody_is_told_what_they_want(play: Play) -> None:
     output = play("rules").output
     assert output.count("the king reaches his goal: the corners.") == 2
-    assert "comes about for the third time loses" in output
+    assert "brings about the same position for the third time loses" in output
     output = play("help", game="tawlbwrdd").output
-    assert output.count("want him to reach the edge.") == 2
+    assert output.count("the king reaches his goal: the edge squares.") == 2
