@@ -147,7 +147,7 @@ export class AnalysisPanel {
     if (parts.length) parts.push(el("div", { class: "legend small" }, el("span", { class: "key attackers" }, t("side.attackers")), el("span", { class: "key defenders" }, t("side.defenders"))));
     const { proven, proven_plies: within } = event.search ?? {};
     if (proven) parts.push(el("p", { class: ["proven", proven] }, t(`analysis.proven.${proven}`), within ? ` ${t("analysis.proven.within", { plies: within })}` : ""));
-    if (event.score) parts.push(el("p", { class: "small" }, t("analysis.score", { score: event.score, depth: event.depth })));
+    if (!event.simulations && event.effort) parts.push(el("p", { class: "small", dir: "auto" }, event.effort));
     if (event.line?.length) parts.push(el("p", { class: "line" }, el("b", {}, `${t("analysis.line")}: `), left(event.line.join(" "))));
     if (event.simulations) parts.push(el("p", { class: "small effort" }, t("analysis.effort", { simulations: number(event.simulations) }), event.done ? "" : " …"));
     this.opinions.replaceChildren(...parts);

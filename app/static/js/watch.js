@@ -1,7 +1,7 @@
 // Two engines against each other, and games that runs have played with themselves.
 
 import { button, el, memory } from "./dom.js";
-import { t } from "./language.js";
+import { list, t } from "./language.js";
 import { attempt } from "./notes.js";
 import { playerPicker } from "./players.js";
 import { get } from "./server.js";
@@ -54,16 +54,16 @@ export async function selfplayView(host, { run: wanted, iteration: at }) {
     return;
   }
   const run = runs.find((one) => one.run === wanted) ?? runs[0];
-  const iteration = run.selfplay.find((one) => String(one.iteration) === at) ?? run.selfplay.at(-1);
-  const to = (values) => (location.hash = `selfplay&${new URLSearchParams({ run: run.run, iteration: iteration.iteration, ...values })}`);
+  const iteration = run.selfplay.find((number) => String(number) === at) ?? run.selfplay.at(-1);
+  const to = (values) => (location.hash = `selfplay&${new URLSearchParams({ run: run.run, iteration, ...values })}`);
   const rows = el("tbody", {});
   const more = button(t("selfplay.more"), attempt(() => load()));
   let offset = 0;
 
-  const open = (number) => attempt(() => begin({ selfplay: { run: run.run, iteration: iteration.iteration, number } }));
+  const open = (number) => attempt(() => begin({ selfplay: { run: run.run, iteration, number } }));
 
   async function load() {
-    const page = await get(`/api/runs/${encodeURIComponent(run.run)}/iterations/${iteration.iteration}?offset=${offset}&limit=${PAGE}`);
+    const page = await get(`/api/runs/${encodeURIComponent(run.run)}/iterations/${iteration}?offset=${offset}&limit=${PAGE}`);
     offset += page.games.length;
     more.hidden = offset >= page.total;
     rows.append(
@@ -73,7 +73,7 @@ export async function selfplayView(host, { run: wanted, iteration: at }) {
           {},
           el("td", {}, button(`${game.number + 1}`, open(game.number), { class: "link" })),
           el("td", {}, game.plies),
-          el("td", {}, game.truncated ? t("selfplay.truncated") : resultWords(game.winner)),
+          el("td", {}, game.truncated ? t("selfplay.truncated") : resultWords(game.winner), game.missing?.length ? el("small", {}, ` ${t("selfplay.missing", { squares: list(game.missing) })}`) : ""),
         ),
       ),
     );
@@ -84,7 +84,7 @@ export async function selfplayView(host, { run: wanted, iteration: at }) {
       "div",
       { class: "fields" },
       el("label", { class: "field" }, el("span", {}, t("selfplay.run")), el("select", { onchange: ({ target }) => to({ run: target.value, iteration: "" }) }, runs.map((one) => el("option", { value: one.run, selected: one === run }, `${one.run} (${one.game})`)))),
-      el("label", { class: "field" }, el("span", {}, t("selfplay.iteration")), el("select", { onchange: ({ target }) => to({ iteration: target.value }) }, run.selfplay.map((one) => el("option", { value: one.iteration, selected: one === iteration }, `${one.iteration} (${one.games})`)))),
+      el("label", { class: "field" }, el("span", {}, t("selfplay.iteration")), el("select", { onchange: ({ target }) => to({ iteration: target.value }) }, run.selfplay.map((number) => el("option", { value: number, selected: number === iteration }, String(number))))),
     ),
     el("table", { class: "games" }, el("thead", {}, el("tr", {}, ["number", "plies", "result"].map((name) => el("th", { scope: "col" }, t(`selfplay.${name}`))))), rows),
     more,
