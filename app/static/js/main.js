@@ -57,7 +57,7 @@ async function show() {
     leave = left ?? null;
     main.replaceChildren(host);
     host.dispatchEvent(new CustomEvent("shown"));
-    if (document.activeElement === document.body) main.focus({ preventScroll: true });
+    if (mine > 1 && document.activeElement === document.body) main.focus({ preventScroll: true });
     window.scrollTo(0, 0);
   } catch (error) {
     if (mine !== turn) return;
