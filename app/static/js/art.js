@@ -34,7 +34,14 @@ export function corner(size, square, flipped = false) {
 /** A path cut into wood: its far wall in light, its near wall in shade. */
 function carved(path, width, depth = 1) {
   return [
-    svg("path", { d: path, fill: "none", stroke: "#ffe3ae", "stroke-opacity": 0.75, "stroke-width": width, transform: `translate(${1.8 * depth} ${1.8 * depth})` }),
+    svg("path", {
+      d: path,
+      fill: "none",
+      stroke: "#ffe3ae",
+      "stroke-opacity": 0.75,
+      "stroke-width": width,
+      transform: `translate(${1.8 * depth} ${1.8 * depth})`,
+    }),
     svg("path", { d: path, fill: "none", stroke: "#5a3411", "stroke-width": width }),
   ];
 }
@@ -43,9 +50,31 @@ function carved(path, width, depth = 1) {
 function knot(name, cx, cy, radius, width) {
   const { bands, bridges } = knotPaths(name, cx, cy, radius);
   const strand = (d, cap) => [
-    svg("path", { d, fill: "none", stroke: "#4a290b", "stroke-width": width + 5, "stroke-linejoin": "round", "stroke-linecap": cap }),
-    svg("path", { d, fill: "none", stroke: "#f0c877", "stroke-width": width, "stroke-linejoin": "round", "stroke-linecap": cap === "butt" ? "square" : cap }),
-    svg("path", { d, fill: "none", stroke: "#fff0c4", "stroke-opacity": 0.55, "stroke-width": width * 0.28, "stroke-linejoin": "round", transform: "translate(-0.8 -0.8)" }),
+    svg("path", {
+      d,
+      fill: "none",
+      stroke: "#4a290b",
+      "stroke-width": width + 5,
+      "stroke-linejoin": "round",
+      "stroke-linecap": cap,
+    }),
+    svg("path", {
+      d,
+      fill: "none",
+      stroke: "#f0c877",
+      "stroke-width": width,
+      "stroke-linejoin": "round",
+      "stroke-linecap": cap === "butt" ? "square" : cap,
+    }),
+    svg("path", {
+      d,
+      fill: "none",
+      stroke: "#fff0c4",
+      "stroke-opacity": 0.55,
+      "stroke-width": width * 0.28,
+      "stroke-linejoin": "round",
+      transform: "translate(-0.8 -0.8)",
+    }),
   ];
   return [...bands.map((d) => strand(d, "round")), ...bridges.map((d) => strand(d, "butt"))];
 }
@@ -57,9 +86,16 @@ function rectPath(x, y, side, inset) {
 
 /** The battlements of a castle, seen from above: a wall with a tooth in, a tooth out. */
 function battlements(x, y) {
-  const inner = 15, tooth = 10, count = 7;
+  const inner = 15,
+    tooth = 10,
+    count = 7;
   let path = `M${x + inner} ${y + inner}`;
-  const steps = [[1, 0, 0, -1], [0, 1, 1, 0], [-1, 0, 0, 1], [0, -1, -1, 0]];
+  const steps = [
+    [1, 0, 0, -1],
+    [0, 1, 1, 0],
+    [-1, 0, 0, 1],
+    [0, -1, -1, 0],
+  ];
   for (const [dx, dy, ox, oy] of steps) {
     for (let index = 0; index < count; index++) {
       const out = index % 2 ? 0 : 6;
@@ -71,7 +107,8 @@ function battlements(x, y) {
 
 /** What is carved into a square of special meaning; nothing on others. */
 function ornament(rules, name, x, y) {
-  const cx = x + UNIT / 2, cy = y + UNIT / 2;
+  const cx = x + UNIT / 2,
+    cy = y + UNIT / 2;
   const closed = rules.closed.includes(name);
   const parts = [];
   if (closed) parts.push(carved(battlements(x, y), 3.2));
@@ -111,21 +148,44 @@ function grain(size) {
     }
   }
   return tones.map(({ width, opacity, d, light }) =>
-    svg("path", { d, fill: "none", stroke: light ? "#fff1cf" : "#6b3f14", "stroke-opacity": opacity, "stroke-width": width }),
+    svg("path", {
+      d,
+      fill: "none",
+      stroke: light ? "#fff1cf" : "#6b3f14",
+      "stroke-opacity": opacity,
+      "stroke-width": width,
+    }),
   );
 }
 
 /** Gradients and piece shapes; `id` keeps the names of several boards on one page apart. */
 export function definitions(id) {
-  const stops = (...pairs) => pairs.map(([offset, colour, opacity]) => svg("stop", { offset, "stop-color": colour, "stop-opacity": opacity }));
+  const stops = (...pairs) =>
+    pairs.map(([offset, colour, opacity]) => svg("stop", { offset, "stop-color": colour, "stop-opacity": opacity }));
   return svg(
     "defs",
     {},
-    svg("linearGradient", { id: `${id}-frame`, x1: 0, y1: 0, x2: 1, y2: 1 }, stops([0, "#6b4527"], [0.5, "#4a2c17"], [1, "#33190b"])),
+    svg(
+      "linearGradient",
+      { id: `${id}-frame`, x1: 0, y1: 0, x2: 1, y2: 1 },
+      stops([0, "#6b4527"], [0.5, "#4a2c17"], [1, "#33190b"]),
+    ),
     svg("radialGradient", { id: `${id}-shadow` }, stops([0.55, "#1c0c02", 0.55], [1, "#1c0c02", 0])),
-    svg("radialGradient", { id: `${id}-dark`, cx: 0.36, cy: 0.3, r: 0.8 }, stops([0, "#6a5d57"], [0.45, "#37302d"], [1, "#15110f"])),
-    svg("radialGradient", { id: `${id}-bone`, cx: 0.36, cy: 0.3, r: 0.8 }, stops([0, "#fffdf4"], [0.55, "#f0e4c6"], [1, "#b59f74"])),
-    svg("linearGradient", { id: `${id}-gold`, x1: 0, y1: 0, x2: 1, y2: 1 }, stops([0, "#ffe58f"], [0.5, "#dba22b"], [1, "#8a5a0d"])),
+    svg(
+      "radialGradient",
+      { id: `${id}-dark`, cx: 0.36, cy: 0.3, r: 0.8 },
+      stops([0, "#6a5d57"], [0.45, "#37302d"], [1, "#15110f"]),
+    ),
+    svg(
+      "radialGradient",
+      { id: `${id}-bone`, cx: 0.36, cy: 0.3, r: 0.8 },
+      stops([0, "#fffdf4"], [0.55, "#f0e4c6"], [1, "#b59f74"]),
+    ),
+    svg(
+      "linearGradient",
+      { id: `${id}-gold`, x1: 0, y1: 0, x2: 1, y2: 1 },
+      stops([0, "#ffe58f"], [0.5, "#dba22b"], [1, "#8a5a0d"]),
+    ),
   );
 }
 
@@ -141,14 +201,37 @@ function octagon(radius) {
  * with a cross, defenders round discs with rings, the king a larger disc with a crown.
  */
 export function pieceShape(id, piece) {
-  const shadow = svg("ellipse", { cx: 5, cy: 7, rx: piece === "K" ? 48 : 43, ry: piece === "K" ? 47 : 42, fill: `url(#${id}-shadow)` });
+  const shadow = svg("ellipse", {
+    cx: 5,
+    cy: 7,
+    rx: piece === "K" ? 48 : 43,
+    ry: piece === "K" ? 47 : 42,
+    fill: `url(#${id}-shadow)`,
+  });
   if (piece === "t") {
     return [
       shadow,
-      svg("polygon", { points: octagon(39), fill: `url(#${id}-dark)`, stroke: "#0c0908", "stroke-width": 2.5, "stroke-linejoin": "round" }),
-      svg("polygon", { points: octagon(28), fill: "#2d2724", stroke: "#8a7a70", "stroke-opacity": 0.7, "stroke-width": 1.6 }),
+      svg("polygon", {
+        points: octagon(39),
+        fill: `url(#${id}-dark)`,
+        stroke: "#0c0908",
+        "stroke-width": 2.5,
+        "stroke-linejoin": "round",
+      }),
+      svg("polygon", {
+        points: octagon(28),
+        fill: "#2d2724",
+        stroke: "#8a7a70",
+        "stroke-opacity": 0.7,
+        "stroke-width": 1.6,
+      }),
       svg("path", { d: "M-12-12 12 12M12-12-12 12", stroke: "#0d0a09", "stroke-width": 6, "stroke-linecap": "round" }),
-      svg("path", { d: "M-11.5-11.5 12 12M12-11.5-11.5 12", stroke: "#a89384", "stroke-width": 2.6, "stroke-linecap": "round" }),
+      svg("path", {
+        d: "M-11.5-11.5 12 12M12-11.5-11.5 12",
+        stroke: "#a89384",
+        "stroke-width": 2.6,
+        "stroke-linecap": "round",
+      }),
     ];
   }
   if (piece === "T") {
@@ -166,11 +249,29 @@ export function pieceShape(id, piece) {
     svg("circle", { r: 38.5, fill: "none", stroke: `url(#${id}-gold)`, "stroke-width": 6 }),
     svg("path", {
       d: "M-22 17-27-11-13 0 0-23 13 0 27-11 22 17Z",
-      fill: `url(#${id}-gold)`, stroke: "#5f3f08", "stroke-width": 2.6, "stroke-linejoin": "round",
+      fill: `url(#${id}-gold)`,
+      stroke: "#5f3f08",
+      "stroke-width": 2.6,
+      "stroke-linejoin": "round",
     }),
     svg("path", { d: "M-20 10H20", stroke: "#5f3f08", "stroke-width": 2.4 }),
-    [[-27, -12], [0, -24], [27, -12]].map(([cx, cy]) => svg("circle", { cx, cy, r: 4, fill: "#f6cf62", stroke: "#5f3f08", "stroke-width": 1.8 })),
+    [
+      [-27, -12],
+      [0, -24],
+      [27, -12],
+    ].map(([cx, cy]) => svg("circle", { cx, cy, r: 4, fill: "#f6cf62", stroke: "#5f3f08", "stroke-width": 1.8 })),
   ];
+}
+
+/** A piece as a little picture. */
+export function pieceIcon(piece) {
+  const id = `icon${piece}`;
+  return svg(
+    "svg",
+    { class: "piece-icon", viewBox: "-50 -50 100 100", "aria-hidden": "true" },
+    definitions(id),
+    pieceShape(id, piece),
+  );
 }
 
 /** The board without pieces: frame, squares, grooves, ornaments, labels. `plain` leaves grain and frame light. */
@@ -201,17 +302,48 @@ export function boardArt(rules, id, { flipped = false, plain = false } = {}) {
     labels.push([file, middle, whole - FRAME * 0.46], [rank, FRAME * 0.46, middle]);
     if (!plain) labels.push([file, middle, FRAME * 0.46], [rank, whole - FRAME * 0.46, middle]);
   }
-  const text = { "text-anchor": "middle", "dominant-baseline": "central", "font-family": "Georgia, 'DejaVu Serif', 'Noto Serif', serif", "font-size": 28, direction: "ltr" };
+  const text = {
+    "text-anchor": "middle",
+    "dominant-baseline": "central",
+    "font-family": "Georgia, 'DejaVu Serif', 'Noto Serif', serif",
+    "font-size": 28,
+    direction: "ltr",
+  };
   return svg(
     "g",
     { class: "art", "aria-hidden": "true" },
     svg("rect", { width: whole, height: whole, rx: 14, fill: `url(#${id}-frame)` }),
-    svg("rect", { x: 5, y: 5, width: whole - 10, height: whole - 10, rx: 10, fill: "none", stroke: "#a87b4b", "stroke-opacity": 0.45, "stroke-width": 2 }),
+    svg("rect", {
+      x: 5,
+      y: 5,
+      width: whole - 10,
+      height: whole - 10,
+      rx: 10,
+      fill: "none",
+      stroke: "#a87b4b",
+      "stroke-opacity": 0.45,
+      "stroke-width": 2,
+    }),
     svg("rect", { x: FRAME - 8, y: FRAME - 8, width: side + 16, height: side + 16, rx: 3, fill: "#2a1508" }),
-    svg("rect", { x: FRAME - 4, y: FRAME - 4, width: side + 8, height: side + 8, fill: "none", stroke: "#c79a5b", "stroke-opacity": 0.5, "stroke-width": 1.6 }),
+    svg("rect", {
+      x: FRAME - 4,
+      y: FRAME - 4,
+      width: side + 8,
+      height: side + 8,
+      fill: "none",
+      stroke: "#c79a5b",
+      "stroke-opacity": 0.5,
+      "stroke-width": 1.6,
+    }),
     svg("g", {}, squares),
     plain ? null : svg("g", { transform: flipped ? `rotate(180 ${whole / 2} ${whole / 2})` : null }, grain(size)),
-    svg("path", { d: grooves, stroke: "#ffe3ae", "stroke-opacity": 0.55, "stroke-width": 2, transform: "translate(2 2)" }),
+    svg("path", {
+      d: grooves,
+      stroke: "#ffe3ae",
+      "stroke-opacity": 0.55,
+      "stroke-width": 2,
+      transform: "translate(2 2)",
+    }),
     svg("path", { d: grooves, stroke: "#5a3411", "stroke-opacity": 0.85, "stroke-width": 2.6 }),
     svg("g", {}, ornaments),
     svg(

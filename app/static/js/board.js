@@ -32,7 +32,12 @@ export class Board {
     for (const name of ["under", "marks", "pieces", "arrows", "hints"]) {
       this.layers[name] = svg("g", { class: name, "aria-hidden": "true" });
     }
-    this.grid = svg("g", { class: "grid", role: options.control ? "grid" : null, "aria-label": options.name, direction: "ltr" });
+    this.grid = svg("g", {
+      class: "grid",
+      role: options.control ? "grid" : null,
+      "aria-label": options.name,
+      direction: "ltr",
+    });
     this.root = svg("svg", {
       class: ["board", options.plain && "plain"],
       viewBox: `0 0 ${whole} ${whole}`,
@@ -64,7 +69,14 @@ export class Board {
         const square = this.flipped ? row * size + (size - 1 - column) : (size - 1 - row) * size + column;
         const [x, y] = this.corner(square);
         const cell = svg("rect", {
-          class: "cell", x, y, width: UNIT, height: UNIT, role: "gridcell", tabindex: -1, fill: "transparent",
+          class: "cell",
+          x,
+          y,
+          width: UNIT,
+          height: UNIT,
+          role: "gridcell",
+          tabindex: -1,
+          fill: "transparent",
           data: { square: squareName(size, square) },
         });
         this.cells[square] = cell;
@@ -103,7 +115,9 @@ export class Board {
   /** Writes the names of the squares anew, after the position or the language has changed. */
   describe() {
     if (!this.cells || !this.options.label) return;
-    this.cells.forEach((cell, square) => cell.setAttribute("aria-label", this.options.label(square, this.board[square])));
+    this.cells.forEach((cell, square) =>
+      cell.setAttribute("aria-label", this.options.label(square, this.board[square])),
+    );
   }
 
   flip(flipped) {
@@ -155,7 +169,10 @@ export class Board {
     }
     for (const [, gone] of leaving) {
       this.layers.pieces.prepend(gone);
-      const fading = gone.animate([{ opacity: 1 }, { opacity: 1, offset: 0.5 }, { opacity: 0 }], { duration: 2200 * SECONDS, fill: "forwards" });
+      const fading = gone.animate([{ opacity: 1 }, { opacity: 1, offset: 0.5 }, { opacity: 0 }], {
+        duration: 2200 * SECONDS,
+        fill: "forwards",
+      });
       fading.onfinish = () => gone.remove();
     }
     if (back) {
@@ -171,12 +188,34 @@ export class Board {
       const parts = [];
       for (const square of move ?? []) {
         const [x, y] = this.corner(square);
-        parts.push(svg("rect", { x: x + 3, y: y + 3, width: UNIT - 6, height: UNIT - 6, rx: 6, fill: "#ffb020", "fill-opacity": 0.34, stroke: "#8a4b00", "stroke-opacity": 0.8, "stroke-width": 4, "stroke-dasharray": square === move[0] ? "14 9" : null }));
+        parts.push(
+          svg("rect", {
+            x: x + 3,
+            y: y + 3,
+            width: UNIT - 6,
+            height: UNIT - 6,
+            rx: 6,
+            fill: "#ffb020",
+            "fill-opacity": 0.34,
+            stroke: "#8a4b00",
+            "stroke-opacity": 0.8,
+            "stroke-width": 4,
+            "stroke-dasharray": square === move[0] ? "14 9" : null,
+          }),
+        );
       }
       for (const square of captured) {
         const [x, y] = this.middle(square);
         const cross = `M${x - 22} ${y - 22}l44 44m0-44l-44 44`;
-        parts.push(svg("path", { d: cross, stroke: "#fff3dc", "stroke-opacity": 0.85, "stroke-width": 16, "stroke-linecap": "round" }));
+        parts.push(
+          svg("path", {
+            d: cross,
+            stroke: "#fff3dc",
+            "stroke-opacity": 0.85,
+            "stroke-width": 16,
+            "stroke-linecap": "round",
+          }),
+        );
         parts.push(svg("path", { d: cross, stroke: "#a3150f", "stroke-width": 9, "stroke-linecap": "round" }));
       }
       this.layers.marks.replaceChildren(...parts);
@@ -191,7 +230,14 @@ export class Board {
       this.layers.under.replaceChildren(
         ...heat.map(({ square, weight, colour }) => {
           const [x, y] = this.corner(square);
-          return svg("rect", { x: x + 2, y: y + 2, width: UNIT - 4, height: UNIT - 4, fill: colour, "fill-opacity": 0.15 + 0.65 * weight });
+          return svg("rect", {
+            x: x + 2,
+            y: y + 2,
+            width: UNIT - 4,
+            height: UNIT - 4,
+            fill: colour,
+            "fill-opacity": 0.15 + 0.65 * weight,
+          });
         }),
       );
       this.layers.arrows.replaceChildren(...arrows.flatMap((arrow) => this._arrow(arrow)));
@@ -207,11 +253,42 @@ export class Board {
     const head = Math.min(20 + 22 * weight, 0.6 * (end - 26));
     const half = Math.min(4 + 12 * weight, 0.38 * head);
     const neck = end - head;
-    const at = (along, aside) => `${(x0 + dx * along - dy * aside).toFixed(1)} ${(y0 + dy * along + dx * aside).toFixed(1)}`;
+    const at = (along, aside) =>
+      `${(x0 + dx * along - dy * aside).toFixed(1)} ${(y0 + dy * along + dx * aside).toFixed(1)}`;
     const path = `M${at(26, half)}L${at(neck, half)}L${at(neck, half * 2.2)}L${at(end, 0)}L${at(neck, -half * 2.2)}L${at(neck, -half)}L${at(26, -half)}Z`;
-    const parts = [svg("path", { d: path, fill: colour, "fill-opacity": 0.5 + 0.4 * weight, stroke: "#fff", "stroke-opacity": 0.9, "stroke-width": 3, "stroke-linejoin": "round" })];
+    const parts = [
+      svg("path", {
+        d: path,
+        fill: colour,
+        "fill-opacity": 0.5 + 0.4 * weight,
+        stroke: "#fff",
+        "stroke-opacity": 0.9,
+        "stroke-width": 3,
+        "stroke-linejoin": "round",
+      }),
+    ];
     if (label) {
-      parts.push(svg("text", { x: x1, y: y1, class: "arrow-label", "text-anchor": "middle", "dominant-baseline": "central", "font-size": 30, "font-weight": 700, "font-family": "sans-serif", fill: "#fff", stroke: "#10202c", "stroke-width": 6, "paint-order": "stroke", "stroke-linejoin": "round" }, label));
+      parts.push(
+        svg(
+          "text",
+          {
+            x: x1,
+            y: y1,
+            class: "arrow-label",
+            "text-anchor": "middle",
+            "dominant-baseline": "central",
+            "font-size": 30,
+            "font-weight": 700,
+            "font-family": "sans-serif",
+            fill: "#fff",
+            stroke: "#10202c",
+            "stroke-width": 6,
+            "paint-order": "stroke",
+            "stroke-linejoin": "round",
+          },
+          label,
+        ),
+      );
     }
     return parts;
   }
@@ -221,18 +298,61 @@ export class Board {
     const parts = [];
     if (origin !== null) {
       const [x, y] = this.corner(origin);
-      parts.push(svg("rect", { class: "picked", x: x + 4, y: y + 4, width: UNIT - 8, height: UNIT - 8, rx: 8, fill: "none", stroke: "#1d6fa5", "stroke-width": 8 }));
+      parts.push(
+        svg("rect", {
+          class: "picked",
+          x: x + 4,
+          y: y + 4,
+          width: UNIT - 8,
+          height: UNIT - 8,
+          rx: 8,
+          fill: "none",
+          stroke: "#1d6fa5",
+          "stroke-width": 8,
+        }),
+      );
     }
     for (const { square, kind, text } of targets) {
       const [x, y] = this.middle(square);
       const colour = { win: "#1c7c3c", lose: "#a3150f", draw: "#6b4fa0", again: "#b46a00" }[kind] ?? "#1d6fa5";
-      parts.push(svg("circle", { class: `target ${kind}`, cx: x, cy: y, r: kind === "" ? 15 : 24, fill: colour, "fill-opacity": kind === "take" ? 0.25 : 0.85, stroke: "#fff", "stroke-width": 4 }));
-      if (kind === "take") parts.push(svg("circle", { cx: x, cy: y, r: 11, fill: colour, stroke: "#fff", "stroke-width": 3 }));
-      if (text) parts.push(svg("text", { x, y: y + 1, "text-anchor": "middle", "dominant-baseline": "central", "font-size": 30, "font-weight": 700, "font-family": "sans-serif", fill: "#fff" }, text));
+      parts.push(
+        svg("circle", {
+          class: `target ${kind}`,
+          cx: x,
+          cy: y,
+          r: kind === "" ? 15 : 24,
+          fill: colour,
+          "fill-opacity": kind === "take" ? 0.25 : 0.85,
+          stroke: "#fff",
+          "stroke-width": 4,
+        }),
+      );
+      if (kind === "take")
+        parts.push(svg("circle", { cx: x, cy: y, r: 11, fill: colour, stroke: "#fff", "stroke-width": 3 }));
+      if (text)
+        parts.push(
+          svg(
+            "text",
+            {
+              x,
+              y: y + 1,
+              "text-anchor": "middle",
+              "dominant-baseline": "central",
+              "font-size": 30,
+              "font-weight": 700,
+              "font-family": "sans-serif",
+              fill: "#fff",
+            },
+            text,
+          ),
+        );
     }
     this.layers.hints.replaceChildren(...parts);
     this.cells?.forEach((cell, square) => {
-      cell.toggleAttribute("data-target", targets.some((target) => target.square === square));
+      cell.toggleAttribute(
+        "data-target",
+        targets.some((target) => target.square === square),
+      );
       if (square === origin) cell.setAttribute("aria-selected", "true");
       else cell.removeAttribute("aria-selected");
     });

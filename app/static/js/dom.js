@@ -6,7 +6,8 @@ function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (name === "class") node.setAttribute("class", Array.isArray(value) ? value.filter(Boolean).join(" ") : value);
+    else if (name === "class")
+      node.setAttribute("class", Array.isArray(value) ? value.filter(Boolean).join(" ") : value);
     else if (name === "data") Object.assign(node.dataset, value);
     else node.setAttribute(name, value === true ? "" : value);
   }
@@ -44,7 +45,8 @@ const ICONS = {
   play: "M7 4v16l13-8z",
   pause: "M7 4v16M17 4v16",
   plus: "M12 5v14M5 12h14",
-  people: "M8 4a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7zM1.5 20c0-4 3-6 6.5-6s6.5 2 6.5 6M16 4.5a3.2 3.2 0 0 1 0 6.2M17.5 14.2c3 .5 5 2.5 5 5.8",
+  people:
+    "M8 4a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7zM1.5 20c0-4 3-6 6.5-6s6.5 2 6.5 6M16 4.5a3.2 3.2 0 0 1 0 6.2M17.5 14.2c3 .5 5 2.5 5 5.8",
   eye: "M2 12s4-7 10-7 10 7 10 7-4 7-10 7S2 12 2 12zm10-3a3 3 0 1 0 0 6 3 3 0 0 0 0-6z",
   book: "M12 6c-2-1.5-5-2-9-2v14c4 0 7 .5 9 2 2-1.5 5-2 9-2V4c-4 0-7 .5-9 2zm0 0v14",
   pen: "M4 20l1-5L16 4l4 4L9 19z",
@@ -61,7 +63,14 @@ export function iconOf(name) {
   return svg(
     "svg",
     { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" },
-    svg("path", { d: ICONS[name], fill: "none", stroke: "currentColor", "stroke-width": 2, "stroke-linejoin": "round", "stroke-linecap": "round" }),
+    svg("path", {
+      d: ICONS[name],
+      fill: "none",
+      stroke: "currentColor",
+      "stroke-width": 2,
+      "stroke-linejoin": "round",
+      "stroke-linecap": "round",
+    }),
   );
 }
 

@@ -1,8 +1,8 @@
 // A position set up by hand; the server says whether it can be.
 
+import { pieceIcon } from "./art.js";
 import { Board } from "./board.js";
 import { button, el } from "./dom.js";
-import { pieceIcon } from "./game.js";
 import { t } from "./language.js";
 import { attempt, complain } from "./notes.js";
 import { Refused, post } from "./server.js";
@@ -33,14 +33,28 @@ export function editView(host, { edit: wanted, position, to_play: side }, about)
     label: (square, piece) => squareLabel(rules, squareName(size, square), piece),
     control: {
       targets: (square) => (board[square] ? all : null),
-      move: (from, to) => put([[to, board[from]], [from, ""]]),
+      move: (from, to) =>
+        put([
+          [to, board[from]],
+          [from, ""],
+        ]),
       off: (from) => put([[from, ""]]),
       click: (square) => put([[square, board[square] === tool ? "" : tool]]),
     },
   });
   const verdict = el("p", { class: "verdict", role: "status" });
-  const text = el("input", { type: "text", dir: "ltr", spellcheck: "false", "aria-label": t("record.position"), onchange: ({ target }) => read(target.value) });
-  const play = button(t("edit.play"), attempt(() => begin(request())), { class: "primary" });
+  const text = el("input", {
+    type: "text",
+    dir: "ltr",
+    spellcheck: "false",
+    "aria-label": t("record.position"),
+    onchange: ({ target }) => read(target.value),
+  });
+  const play = button(
+    t("edit.play"),
+    attempt(() => begin(request())),
+    { class: "primary" },
+  );
 
   const request = () => ({ game: rules.game, position: formatPosition(size, board), to_play: toPlay });
 
@@ -89,7 +103,19 @@ export function editView(host, { edit: wanted, position, to_play: side }, about)
       "div",
       { class: "row", role: "radiogroup" },
       items.map(([value, content, label]) =>
-        el("label", { class: "pick", title: label }, el("input", { type: "radio", name, value, checked: value === chosen, "aria-label": label, onchange: () => change(value) }), el("span", {}, content)),
+        el(
+          "label",
+          { class: "pick", title: label },
+          el("input", {
+            type: "radio",
+            name,
+            value,
+            checked: value === chosen,
+            "aria-label": label,
+            onchange: () => change(value),
+          }),
+          el("span", {}, content),
+        ),
       ),
     );
   const starts = about.games.flatMap((game) => game.layouts.map((layout) => ({ game, layout })));
@@ -102,13 +128,28 @@ export function editView(host, { edit: wanted, position, to_play: side }, about)
       el("h1", {}, t("edit.title")),
       el("p", { class: "small" }, t("edit.help")),
       el("h3", {}, t("edit.piece")),
-      radios("tool", Object.entries(NAMES).map(([piece, key]) => [piece, piece ? pieceIcon(piece) : "✕", t(key)]), tool, (piece) => (tool = piece)),
+      radios(
+        "tool",
+        Object.entries(NAMES).map(([piece, key]) => [piece, piece ? pieceIcon(piece) : "✕", t(key)]),
+        tool,
+        (piece) => (tool = piece),
+      ),
       el("h3", {}, t("edit.to_play")),
-      radios("to_play", SIDES.map((one) => [one, t(`side.${one}`), t(`side.${one}`)]), toPlay, (one) => ((toPlay = one), show())),
+      radios(
+        "to_play",
+        SIDES.map((one) => [one, t(`side.${one}`), t(`side.${one}`)]),
+        toPlay,
+        (one) => ((toPlay = one), show()),
+      ),
       el("h3", {}, t("record.position")),
       text,
       verdict,
-      el("div", { class: "row" }, play, button(t("edit.clear"), () => ((board = board.map(() => "")), show()))),
+      el(
+        "div",
+        { class: "row" },
+        play,
+        button(t("edit.clear"), () => ((board = board.map(() => "")), show())),
+      ),
       el("h3", {}, t("edit.layout")),
       el(
         "div",

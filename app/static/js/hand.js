@@ -39,7 +39,9 @@ export class Hand {
     if (this.drag?.ghost) this.drag.ghost.remove();
     this.drag = null;
     this.pick(null);
-    this.board.cells?.forEach((cell, square) => cell.toggleAttribute("data-mine", Boolean(this.control.targets(square)?.length)));
+    this.board.cells?.forEach((cell, square) =>
+      cell.toggleAttribute("data-mine", Boolean(this.control.targets(square)?.length)),
+    );
   }
 
   pick(square) {

@@ -43,7 +43,8 @@ function overpasses(curves) {
       for (let i = 0; i < SAMPLES; i++) {
         for (let j = a === b ? i + 2 : 0; j < SAMPLES; j++) {
           if (a === b && i === 0 && j === SAMPLES - 1) continue;
-          const one = curves[a], two = curves[b];
+          const one = curves[a],
+            two = curves[b];
           const met = crossing(one[i], one[(i + 1) % SAMPLES], two[j], two[(j + 1) % SAMPLES]);
           if (!met) continue;
           visits[a].push({ at: i + met[0], id: count });

@@ -30,7 +30,9 @@ let turn = 0;
 /** Goes to a view: name and values of the fragment. */
 export function go(name, values = {}) {
   const fragment = new URLSearchParams(values).toString();
-  location.hash = name ? `${name}${fragment ? (name in values ? `=${encodeURIComponent(values[name])}` : `&${fragment}`) : ""}` : "";
+  location.hash = name
+    ? `${name}${fragment ? (name in values ? `=${encodeURIComponent(values[name])}` : `&${fragment}`) : ""}`
+    : "";
 }
 
 function readFragment() {
@@ -63,33 +65,56 @@ async function show() {
     if (mine !== turn) return;
     complain(error);
     main.replaceChildren(
-      el("div", { class: "view failed" }, el("p", {}, error.message), button(t("action.new"), () => (name ? go("") : show()), { class: "primary" })),
+      el(
+        "div",
+        { class: "view failed" },
+        el("p", {}, error.message),
+        button(t("action.new"), () => (name ? go("") : show()), { class: "primary" }),
+      ),
     );
   }
 }
 
 function head(view) {
-  const pages = [["", "action.new", "plus"], ["rules", "action.rules", "book"]];
+  const pages = [
+    ["", "action.new", "plus"],
+    ["rules", "action.rules", "book"],
+  ];
   const select = el(
     "select",
-    { "aria-label": t("app.language"), onchange: attempt(async ({ target }) => (await choose(target.value), await show())) },
+    {
+      "aria-label": t("app.language"),
+      onchange: attempt(async ({ target }) => (await choose(target.value), await show())),
+    },
     languages.map(({ code, name }) => el("option", { value: code, selected: code === current, lang: code }, name)),
   );
   const theme = memory.get("theme", "auto");
   const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
   document.getElementById("top").replaceChildren(
     el("a", { class: "skip", href: "#main", onclick: skip }, t("app.skip")),
-    el("a", { class: "brand", href: "#" }, el("img", { src: "/static/icon.svg", alt: "", width: 30, height: 30 }), el("b", {}, t("app.title")), el("span", {}, t("app.subtitle"))),
+    el(
+      "a",
+      { class: "brand", href: "#" },
+      el("img", { src: "/static/icon.svg", alt: "", width: 30, height: 30 }),
+      el("b", {}, t("app.title")),
+      el("span", {}, t("app.subtitle")),
+    ),
     el(
       "nav",
       {},
       pages.map(([name, key, icon]) =>
-        el("a", { href: name ? `#${name}` : "#", class: "tab", "aria-current": view === name ? "page" : null }, iconOf(icon), el("span", {}, t(key))),
+        el(
+          "a",
+          { href: name ? `#${name}` : "#", class: "tab", "aria-current": view === name ? "page" : null },
+          iconOf(icon),
+          el("span", {}, t(key)),
+        ),
       ),
     ),
     select,
     button(`${t("app.theme")}: ${t(`app.theme.${theme}`)}`, () => (memory.set("theme", next), paint(), head(view)), {
-      icon: { auto: "auto", light: "sun", dark: "moon" }[theme], class: "plain",
+      icon: { auto: "auto", light: "sun", dark: "moon" }[theme],
+      class: "plain",
     }),
   );
 }
@@ -105,9 +130,12 @@ function paint() {
 }
 
 addEventListener("hashchange", () => show());
-addEventListener("unhandledrejection", (event) => note(t("app.failed"), { detail: String(event.reason?.message ?? ""), kind: "bad" }));
+addEventListener("unhandledrejection", (event) =>
+  note(t("app.failed"), { detail: String(event.reason?.message ?? ""), kind: "bad" }),
+);
 
 paint();
 choose().then(show, () => {
-  document.getElementById("main").textContent = "The server does not answer. Is it still running? Reload this page to try again.";
+  document.getElementById("main").textContent =
+    "The server does not answer. Is it still running? Reload this page to try again.";
 });

@@ -21,7 +21,10 @@ export class MoveList {
         const move = index >= 0 ? game.moves[index] : null;
         if (!move) continue;
         const text = move.move + (move.captured.length ? `×${move.captured.join(",")}` : "");
-        const last = index + 1 === game.ply && game.outcome && !["resignation", "agreement"].includes(game.outcome.reason) ? "#" : "";
+        const last =
+          index + 1 === game.ply && game.outcome && !["resignation", "agreement"].includes(game.outcome.reason)
+            ? "#"
+            : "";
         cells.push(
           button(text + last, () => this.go(move.ply), {
             class: ["move", move.side],
@@ -40,7 +43,8 @@ export class MoveList {
     if (current) {
       const { node } = this;
       const top = current.closest("li").offsetTop - node.offsetTop;
-      if (top < node.scrollTop || top > node.scrollTop + node.clientHeight - 40) node.scrollTop = top - node.clientHeight / 2;
+      if (top < node.scrollTop || top > node.scrollTop + node.clientHeight - 40)
+        node.scrollTop = top - node.clientHeight / 2;
     } else this.node.scrollTop = 0;
   }
 }

@@ -6,7 +6,12 @@ import { Refused } from "./server.js";
 
 /** Shows a note for some seconds. */
 export function note(text, { detail = "", kind = "" } = {}) {
-  const box = el("div", { class: ["note", kind] }, el("span", {}, text), detail && el("small", { dir: "auto" }, detail));
+  const box = el(
+    "div",
+    { class: ["note", kind] },
+    el("span", {}, text),
+    detail && el("small", { dir: "auto" }, detail),
+  );
   const host = document.getElementById("notes");
   host.append(box);
   while (host.children.length > 3) host.firstChild.remove();
@@ -23,7 +28,10 @@ export function complain(error) {
 }
 
 /** Runs something asynchronous for a person; failures become notes. */
-export const attempt = (work) => (...given) => Promise.resolve(work(...given)).catch(complain);
+export const attempt =
+  (work) =>
+  (...given) =>
+    Promise.resolve(work(...given)).catch(complain);
 
 /** Says something to screen readers. */
 export function say(text) {
@@ -35,7 +43,12 @@ export function dialog(title, ...content) {
   const box = el(
     "dialog",
     { "aria-label": title },
-    el("header", {}, el("h2", {}, title), button(t("app.close"), () => box.close(), { icon: "close", class: "plain" })),
+    el(
+      "header",
+      {},
+      el("h2", {}, title),
+      button(t("app.close"), () => box.close(), { icon: "close", class: "plain" }),
+    ),
     ...content,
   );
   box.addEventListener("close", () => box.remove());

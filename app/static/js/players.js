@@ -8,11 +8,16 @@ import { get } from "./server.js";
 export function playerName(player) {
   const limit = player.seconds ? `${number(player.seconds)} s` : player.simulations ? number(player.simulations) : "";
   switch (player.kind) {
-    case "person": return t("player.person");
-    case "level": return t(`level.${player.level}.name`);
-    case "random": return t("player.random");
+    case "person":
+      return t("player.person");
+    case "level":
+      return t(`level.${player.level}.name`);
+    case "random":
+      return t("player.random");
     case "alphabeta":
-      return player.depth ? t("engine.alphabeta.depth", { depth: player.depth }) : t("engine.alphabeta.seconds", { seconds: number(player.seconds) });
+      return player.depth
+        ? t("engine.alphabeta.depth", { depth: player.depth })
+        : t("engine.alphabeta.seconds", { seconds: number(player.seconds) });
     default:
       return limit ? `${player.checkpoint} (${limit})` : player.checkpoint;
   }
@@ -20,10 +25,16 @@ export function playerName(player) {
 
 /** What plays behind a named level, in words. */
 export function engineWords(level) {
-  const values = { depth: level.depth, seconds: level.seconds && number(level.seconds), simulations: level.simulations && number(level.simulations), checkpoint: level.checkpoint };
+  const values = {
+    depth: level.depth,
+    seconds: level.seconds && number(level.seconds),
+    simulations: level.simulations && number(level.simulations),
+    checkpoint: level.checkpoint,
+  };
   let words = t("engine.random");
   if (level.engine === "network") words = t(level.simulations ? "engine.network" : "engine.network.seconds", values);
-  if (level.engine === "alphabeta") words = t(level.depth ? "engine.alphabeta.depth" : "engine.alphabeta.seconds", values);
+  if (level.engine === "alphabeta")
+    words = t(level.depth ? "engine.alphabeta.depth" : "engine.alphabeta.seconds", values);
   return level.mistakes ? `${words}; ${t("engine.mistakes", { share: percent(level.mistakes) })}` : words;
 }
 
@@ -37,28 +48,60 @@ let serial = 0;
 export function playerPicker(game, limits, { kinds, chosen, label }) {
   const id = `picker${++serial}`;
   const fields = {};
-  const kind = el("select", { "aria-label": `${label}: ${t("player.kind")}` }, kinds.map((name) => el("option", { value: name, selected: name === chosen?.kind }, t(`player.${name}`))));
-  const field = (name, node) => (fields[name] = { node, row: el("label", { class: "field", for: `${id}-${name}` }, el("span", {}, t(`player.${name}`)), node) });
+  const kind = el(
+    "select",
+    { "aria-label": `${label}: ${t("player.kind")}` },
+    kinds.map((name) => el("option", { value: name, selected: name === chosen?.kind }, t(`player.${name}`))),
+  );
+  const field = (name, node) =>
+    (fields[name] = {
+      node,
+      row: el("label", { class: "field", for: `${id}-${name}` }, el("span", {}, t(`player.${name}`)), node),
+    });
   const count = (name, value, min, max) =>
     field(name, el("input", { id: `${id}-${name}`, type: "number", min, max, value, inputmode: "numeric" }));
-  field("level", el("select", { id: `${id}-level` }, game.levels.map(({ level }) => el("option", { value: level, selected: level === (chosen?.level ?? "normal") }, t(`level.${level}.name`)))));
+  field(
+    "level",
+    el(
+      "select",
+      { id: `${id}-level` },
+      game.levels.map(({ level }) =>
+        el("option", { value: level, selected: level === (chosen?.level ?? "normal") }, t(`level.${level}.name`)),
+      ),
+    ),
+  );
   field("checkpoint", el("select", { id: `${id}-checkpoint` }));
   count("simulations", chosen?.simulations ?? 256, 1, limits.simulations);
   count("depth", chosen?.depth ?? 4, 1, limits.depth);
   const nothing = el("p", { class: "small" }, t("player.none"));
-  const shown = { person: [], random: [], level: ["level"], checkpoint: ["checkpoint", "simulations"], alphabeta: ["depth"] };
-  const node = el("div", { class: "picker" }, kind, Object.values(fields).map(({ row }) => row), nothing);
+  const shown = {
+    person: [],
+    random: [],
+    level: ["level"],
+    checkpoint: ["checkpoint", "simulations"],
+    alphabeta: ["depth"],
+  };
+  const node = el(
+    "div",
+    { class: "picker" },
+    kind,
+    Object.values(fields).map(({ row }) => row),
+    nothing,
+  );
   let known = true;
 
   const update = () => {
-    for (const [name, { row }] of Object.entries(fields)) row.hidden = !shown[kind.value].includes(name) || (kind.value === "checkpoint" && !known);
+    for (const [name, { row }] of Object.entries(fields))
+      row.hidden = !shown[kind.value].includes(name) || (kind.value === "checkpoint" && !known);
     nothing.hidden = kind.value !== "checkpoint" || known;
   };
   kind.addEventListener("change", update);
   const ready = get(`/api/checkpoints?game=${game.game}`).then(({ checkpoints }) => {
     known = checkpoints.length > 0;
     fields.checkpoint.node.replaceChildren(
-      ...checkpoints.map(({ checkpoint }) => el("option", { value: checkpoint, selected: checkpoint === chosen?.checkpoint }, checkpoint)),
+      ...checkpoints.map(({ checkpoint }) =>
+        el("option", { value: checkpoint, selected: checkpoint === chosen?.checkpoint }, checkpoint),
+      ),
     );
     update();
   });

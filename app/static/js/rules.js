@@ -15,12 +15,18 @@ function diagram(rules, { position, move, captured = [], caption, moves = [], wi
   const squares = move ? moveSquares(rules.size, move) : null;
   board.show(move ? afterMove(rules.size, before, move, captured) : before);
   if (squares) {
-    board.mark(squares, captured.map((name) => squareIndex(rules.size, name)));
+    board.mark(
+      squares,
+      captured.map((name) => squareIndex(rules.size, name)),
+    );
     board.draw([{ move: squares, weight: 0.4, colour: "#b06400" }]);
   }
   if (moves.length) {
     const [origin] = moveSquares(rules.size, moves[0]);
-    board.hint(origin, moves.map((one) => ({ square: moveSquares(rules.size, one)[1], kind: "", text: "" })));
+    board.hint(
+      origin,
+      moves.map((one) => ({ square: moveSquares(rules.size, one)[1], kind: "", text: "" })),
+    );
   }
   if (shown) board.crop(shown.map((name) => squareIndex(rules.size, name)));
   return el("figure", {}, frame, el("figcaption", {}, t(`diagram.${caption}`)));
@@ -34,7 +40,13 @@ export async function rulesView(host, { rules: wanted }, about) {
     el(
       "nav",
       { class: "row" },
-      about.games.map(({ game, title }) => el("a", { class: "button", href: `#rules=${game}`, "aria-current": game === rules.game ? "page" : null }, title)),
+      about.games.map(({ game, title }) =>
+        el(
+          "a",
+          { class: "button", href: `#rules=${game}`, "aria-current": game === rules.game ? "page" : null },
+          title,
+        ),
+      ),
     ),
     el("h1", {}, t("rules.title", { game: rules.title })),
     ...chapters(rules).map(([title, sentences, chapter]) =>
@@ -42,8 +54,17 @@ export async function rulesView(host, { rules: wanted }, about) {
         "section",
         {},
         el("h2", {}, t(title)),
-        el("ul", {}, sentences.map((sentence) => el("li", {}, sentence))),
-        own[chapter] && el("div", { class: "diagrams" }, own[chapter].map((one) => diagram(rules, one))),
+        el(
+          "ul",
+          {},
+          sentences.map((sentence) => el("li", {}, sentence)),
+        ),
+        own[chapter] &&
+          el(
+            "div",
+            { class: "diagrams" },
+            own[chapter].map((one) => diagram(rules, one)),
+          ),
       ),
     ),
     el("p", {}, el("a", { class: "button primary", href: "#" }, t("action.play"))),

@@ -11,11 +11,18 @@ function groups({ size, throne }) {
   const corners = ["a1", `${last}1`, `a${size}`, `${last}${size}`];
   const edge = [];
   for (let square = 0; square < size * size; square++) {
-    const file = square % size, rank = Math.floor(square / size);
+    const file = square % size,
+      rank = Math.floor(square / size);
     if (file % (size - 1) === 0 || rank % (size - 1) === 0) edge.push(squareName(size, square));
   }
-  const file = throne.charCodeAt(0), rank = Number(throne.slice(1));
-  const beside = [[0, 1], [0, -1], [1, 0], [-1, 0]].map(([dx, dy]) => String.fromCharCode(file + dx) + (rank + dy));
+  const file = throne.charCodeAt(0),
+    rank = Number(throne.slice(1));
+  const beside = [
+    [0, 1],
+    [0, -1],
+    [1, 0],
+    [-1, 0],
+  ].map(([dx, dy]) => String.fromCharCode(file + dx) + (rank + dy));
   return { edge, corners, beside };
 }
 
@@ -46,7 +53,11 @@ export function chapters(rules) {
     ...(rules.hostile_while_empty.length ? [places(rules, rules.hostile_while_empty, ".empty")] : []),
   ];
   return [
-    ["rules.goal", [t("rules.goal.attackers"), t("rules.goal.defenders", { places: places(rules, rules.goal) })], "goal"],
+    [
+      "rules.goal",
+      [t("rules.goal.attackers"), t("rules.goal.defenders", { places: places(rules, rules.goal) })],
+      "goal",
+    ],
     [
       "rules.moving",
       [

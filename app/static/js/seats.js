@@ -12,7 +12,9 @@ const PARTS = ["kind", "level", "depth", "seconds", "simulations", "checkpoint"]
 
 /** A player of a game view, as the server takes one. */
 export function plain(player) {
-  return Object.fromEntries(PARTS.filter((part) => player[part] !== undefined && player[part] !== null).map((part) => [part, player[part]]));
+  return Object.fromEntries(
+    PARTS.filter((part) => player[part] !== undefined && player[part] !== null).map((part) => [part, player[part]]),
+  );
 }
 
 /** Buttons for another game like this one. */
@@ -35,7 +37,10 @@ export function changePlayers(view) {
   const { game, rules, about } = view;
   const kinds = ["person", "level", "checkpoint", "alphabeta", "random"];
   const pickers = Object.fromEntries(
-    SIDES.map((side) => [side, playerPicker(rules, about.limits, { kinds, chosen: game.players[side], label: t(`side.${side}`) })]),
+    SIDES.map((side) => [
+      side,
+      playerPicker(rules, about.limits, { kinds, chosen: game.players[side], label: t(`side.${side}`) }),
+    ]),
   );
   const box = dialog(
     t("action.players"),
@@ -64,14 +69,28 @@ export function engineControls(view) {
   const run = (running, delay = game.delay) => attempt(() => view.command("run", { running, delay }));
   const speed = el(
     "select",
-    { "aria-label": t("game.delay"), title: t("game.delay"), onchange: ({ target }) => (memory.set("delay", Number(target.value)), run(game.running, Number(target.value))()) },
+    {
+      "aria-label": t("game.delay"),
+      title: t("game.delay"),
+      onchange: ({ target }) => (memory.set("delay", Number(target.value)), run(game.running, Number(target.value))()),
+    },
     DELAYS.map((delay) => el("option", { value: delay, selected: delay === game.delay }, `${number(delay)} s`)),
   );
   return [
     game.running
       ? button(t("action.pause"), run(false), { icon: "pause", label: t("action.pause"), data: { action: "pause" } })
-      : button(t("action.run"), run(true), { icon: "play", label: t("action.run"), class: "mirrored", data: { action: "run" }, disabled: !can.run }),
-    button(t("action.step"), attempt(() => view.command("step")), { icon: "forward", label: t("action.step"), class: "mirrored", data: { action: "step" }, disabled: !can.step }),
+      : button(t("action.run"), run(true), {
+          icon: "play",
+          label: t("action.run"),
+          class: "mirrored",
+          data: { action: "run" },
+          disabled: !can.run,
+        }),
+    button(
+      t("action.step"),
+      attempt(() => view.command("step")),
+      { icon: "forward", label: t("action.step"), class: "mirrored", data: { action: "step" }, disabled: !can.step },
+    ),
     speed,
   ];
 }

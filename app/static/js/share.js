@@ -10,8 +10,20 @@ const copied = async (text) => note((await copyText(text)) ? t("app.copied") : t
 export class SharePanel {
   constructor(view) {
     this.view = view;
-    this.position = el("input", { type: "text", readonly: true, dir: "ltr", "aria-label": t("record.position"), onfocus: ({ target }) => target.select() });
-    this.link = el("input", { type: "text", readonly: true, dir: "ltr", "aria-label": t("record.link"), onfocus: ({ target }) => target.select() });
+    this.position = el("input", {
+      type: "text",
+      readonly: true,
+      dir: "ltr",
+      "aria-label": t("record.position"),
+      onfocus: ({ target }) => target.select(),
+    });
+    this.link = el("input", {
+      type: "text",
+      readonly: true,
+      dir: "ltr",
+      "aria-label": t("record.link"),
+      onfocus: ({ target }) => target.select(),
+    });
     const name = (ending) => `${view.game.game}-${view.ply}.${ending}`;
     const record = () => getText(`/api/games/${view.game.id}/record`);
     this.node = el(
@@ -21,22 +33,54 @@ export class SharePanel {
       el(
         "div",
         { class: "row" },
-        button(t("record.save"), attempt(async () => download(`${view.game.game}.txt`, await record(), "text/plain"))),
-        button(t("record.copy"), attempt(async () => copied(await record()))),
+        button(
+          t("record.save"),
+          attempt(async () => download(`${view.game.game}.txt`, await record(), "text/plain")),
+        ),
+        button(
+          t("record.copy"),
+          attempt(async () => copied(await record())),
+        ),
         el("a", { class: "button", href: "#load" }, t("action.load")),
       ),
       el("h3", {}, t("record.position")),
-      el("div", { class: "row field-row" }, this.position, button(t("record.copy_position"), attempt(() => copied(this.position.value)))),
-      el("div", { class: "row" }, el("a", { class: "button", href: "#edit", onclick: (event) => this._edit(event) }, t("start.edit"))),
+      el(
+        "div",
+        { class: "row field-row" },
+        this.position,
+        button(
+          t("record.copy_position"),
+          attempt(() => copied(this.position.value)),
+        ),
+      ),
+      el(
+        "div",
+        { class: "row" },
+        el("a", { class: "button", href: "#edit", onclick: (event) => this._edit(event) }, t("start.edit")),
+      ),
       el("h3", {}, t("record.link")),
-      el("div", { class: "row field-row" }, this.link, button(t("record.copy_link"), attempt(() => copied(this.link.value)))),
+      el(
+        "div",
+        { class: "row field-row" },
+        this.link,
+        button(
+          t("record.copy_link"),
+          attempt(() => copied(this.link.value)),
+        ),
+      ),
       el("h3", {}, t("record.picture")),
       el(
         "div",
         { class: "row" },
         button(t("record.svg"), () => download(name("svg"), view.board.picture(), "image/svg+xml")),
-        button(t("record.png"), attempt(async () => download(name("png"), await view.board.png(), "image/png"))),
-        button(t("record.copy_png"), attempt(() => this._copyPicture())),
+        button(
+          t("record.png"),
+          attempt(async () => download(name("png"), await view.board.png(), "image/png")),
+        ),
+        button(
+          t("record.copy_png"),
+          attempt(() => this._copyPicture()),
+        ),
       ),
     );
   }

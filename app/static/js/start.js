@@ -8,17 +8,19 @@ import { engineWords } from "./players.js";
 import { post } from "./server.js";
 import { other, parsePosition } from "./squares.js";
 
-/** Begins a game on the server and goes to it. */
-export async function begin(request) {
+/** Begins a game on the server and goes to it; `ply` is the one to look at first, the last unless given. */
+export async function begin(request, ply) {
   const game = await post("/api/games", request);
   memory.set("last", game.id);
-  location.hash = `game=${game.id}`;
+  location.hash = `game=${game.id}${ply === undefined ? "" : `&ply=${ply}`}`;
   return game;
 }
 
 /** The name of a start of a game, for people. */
 export function layoutName(game, layout) {
-  return layout.default || !has(`layout.name.${layout.layout}`) ? game.title : `${game.title} – ${t(`layout.name.${layout.layout}`)}`;
+  return layout.default || !has(`layout.name.${layout.layout}`)
+    ? game.title
+    : `${game.title} – ${t(`layout.name.${layout.layout}`)}`;
 }
 
 /** Radio buttons as cards: `[{value, content}]`. */
@@ -39,7 +41,9 @@ function choices(name, title, items, chosen, onchange) {
 }
 
 export function startView(host, _, about) {
-  const layouts = about.games.flatMap((game) => game.layouts.map((layout) => ({ game, layout, key: `${game.game}/${layout.layout}` })));
+  const layouts = about.games.flatMap((game) =>
+    game.layouts.map((layout) => ({ game, layout, key: `${game.game}/${layout.layout}` })),
+  );
   const wanted = { layout: layouts[0].key, side: "attackers", level: about.default_level, ...memory.get("wanted", {}) };
   if (!layouts.some(({ key }) => key === wanted.layout)) wanted.layout = layouts[0].key;
   const keep = (name) => (value) => {
@@ -63,18 +67,36 @@ export function startView(host, _, about) {
     const board = new Board(frame, game, { plain: true });
     board.show(parsePosition(game.size, layout.position));
     board.root.setAttribute("aria-hidden", "true");
-    return { value: key, content: [frame, el("span", { class: "words" }, el("b", {}, layoutName(game, layout)), el("small", {}, t(`layout.${key.replace("/", ".")}`)))] };
+    return {
+      value: key,
+      content: [
+        frame,
+        el(
+          "span",
+          { class: "words" },
+          el("b", {}, layoutName(game, layout)),
+          el("small", {}, t(`layout.${key.replace("/", ".")}`)),
+        ),
+      ],
+    };
   });
   const sides = ["attackers", "defenders", "both"].map((side) => ({
     value: side,
-    content: [el("b", {}, t(side === "both" ? "start.side.both" : `side.${side}`)), el("small", {}, t(side === "both" ? "start.side.both.meaning" : `start.side.${side}`))],
+    content: [
+      el("b", {}, t(side === "both" ? "start.side.both" : `side.${side}`)),
+      el("small", {}, t(side === "both" ? "start.side.both.meaning" : `start.side.${side}`)),
+    ],
   }));
   const levels = () => {
     const offered = chosen().game.levels;
     if (!offered.some(({ level }) => level === wanted.level)) wanted.level = about.default_level;
     const items = offered.map((level) => ({
       value: level.level,
-      content: [el("b", {}, t(`level.${level.level}.name`)), el("small", {}, t(`level.${level.level}.meaning`)), el("small", { class: "engine", dir: "auto" }, engineWords(level))],
+      content: [
+        el("b", {}, t(`level.${level.level}.name`)),
+        el("small", {}, t(`level.${level.level}.meaning`)),
+        el("small", { class: "engine", dir: "auto" }, engineWords(level)),
+      ],
     }));
     const box = choices("level", t("start.strength"), items, wanted.level, keep("level"));
     box.hidden = wanted.side === "both";
@@ -83,14 +105,24 @@ export function startView(host, _, about) {
   let strength = levels();
 
   const last = memory.get("last");
-  const more = [["watch", "eye"], ["selfplay", "play"], ["edit", "pen"], ["load", "share"]];
+  const more = [
+    ["watch", "eye"],
+    ["selfplay", "play"],
+    ["edit", "pen"],
+    ["load", "share"],
+  ];
   host.append(
     el("h1", {}, t("start.title")),
     el(
       "div",
       { class: "columns" },
       choices("layout", t("start.game"), pictures, wanted.layout, keep("layout")),
-      el("div", { class: "side-and-strength" }, choices("side", t("start.side"), sides, wanted.side, keep("side")), strength),
+      el(
+        "div",
+        { class: "side-and-strength" },
+        choices("side", t("start.side"), sides, wanted.side, keep("side")),
+        strength,
+      ),
     ),
     el(
       "div",
@@ -103,7 +135,16 @@ export function startView(host, _, about) {
       "ul",
       { class: "tiles" },
       more.map(([name, icon]) =>
-        el("li", {}, el("a", { href: `#${name}`, class: "tile" }, iconOf(icon), el("span", {}, el("b", {}, t(`start.${name}`)), el("small", {}, t(`start.${name}.meaning`))))),
+        el(
+          "li",
+          {},
+          el(
+            "a",
+            { href: `#${name}`, class: "tile" },
+            iconOf(icon),
+            el("span", {}, el("b", {}, t(`start.${name}`)), el("small", {}, t(`start.${name}.meaning`))),
+          ),
+        ),
       ),
     ),
   );
