@@ -39,7 +39,7 @@ def test_arabic_runs_from_right_to_left_and_the_board_does_not(visit: Callable[.
 def test_a_language_once_chosen_stays(visitor: Visitor) -> None:
     visitor.open()
     visitor.page.select_option("#top select", "tr")
-    visitor.page.wait_for_function("document.documentElement.lang === 'tr'")
+    visitor.page.wait_for_function("() => document.documentElement.lang === 'tr'")
     visitor.open("rules")
     assert visitor.page.inner_text("h1") == LANGUAGES["tr"]["rules.title"].format(game="Brandubh")
 
@@ -85,24 +85,25 @@ def test_setting_up_a_position_and_playing_it(visitor: Visitor) -> None:
     page.locator(".panel button", has_text="Clear").click()
     page.wait_for_selector(".verdict.bad")
     assert page.inner_text(".verdict") == "There is no king on the board."
-    page.check('input[name="tool"][value="K"]', force=True)
+    page.check('input[name="tool"][value="K"]')
     visitor.square("a7").click()
-    page.wait_for_function("document.querySelector('.verdict').textContent.includes('goal')")
+    page.wait_for_function("() => document.querySelector('.verdict').textContent.includes('goal')")
     visitor.square("c4").click()  # there is one king: he moves
-    page.check('input[name="tool"][value="t"]', force=True)
+    page.check('input[name="tool"][value="t"]')
     visitor.square("g6").click()
     visitor.square("e6").click()
     visitor.square("a1").click()
-    page.wait_for_function("document.querySelector('.verdict').textContent.includes('may not stop on a1')")
+    page.wait_for_function("() => document.querySelector('.verdict').textContent.includes('may not stop on a1')")
     visitor.drag("a1-f5")
     visitor.drag("e6-e6", beyond=(-1500, 0))
     page.wait_for_selector(".verdict.good")
     assert page.input_value('.panel input[type="text"]') == "/7/6t/5t1/2K4/7/7/7/"
-    page.check('input[name="to_play"][value="defenders"]', force=True)
+    page.check('input[name="to_play"][value="defenders"]')
     page.click(".panel .primary")
     page.wait_for_selector('[data-action="undo"]')
     visitor.move("c4-c7")
     visitor.expect_moves(1)
+    visitor.problems.clear()  # the browser lists refused positions as errors
 
 
 @pytest.mark.slow

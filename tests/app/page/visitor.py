@@ -94,6 +94,7 @@ class Visitor:
     def open(self, fragment: str = "", **values: str) -> None:
         """Go to a view by its address."""
         query = urlencode({fragment: values.pop(fragment), **values}) if fragment in values else fragment
+        self.page.goto("about:blank")  # another fragment alone would not load the page anew
         self.page.goto(self.address + (f"#{query}" if query else ""))
         self.page.wait_for_selector("main .view", timeout=PATIENCE)
 
@@ -105,10 +106,10 @@ class Visitor:
     def begin(self, layout: str = "brandubh/standard", side: str = "attackers", level: str = "beginner") -> None:
         """Begin a game from the start of the page."""
         self.open()
-        self.page.check(f'input[name="layout"][value="{layout}"]', force=True)
-        self.page.check(f'input[name="side"][value="{side}"]', force=True)
+        self.page.check(f'input[name="layout"][value="{layout}"]')
+        self.page.check(f'input[name="side"][value="{side}"]')
         if side != "both":
-            self.page.check(f'input[name="level"][value="{level}"]', force=True)
+            self.page.check(f'input[name="level"][value="{level}"]')
         self.page.click("#play")
         self.page.wait_for_selector(".grid")
 
