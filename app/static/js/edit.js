@@ -6,16 +6,18 @@ import { button, el } from "./dom.js";
 import { t } from "./language.js";
 import { attempt, complain } from "./notes.js";
 import { Refused, post } from "./server.js";
-import { SIDES, formatPosition, parsePosition, squareName } from "./squares.js";
+import { SIDES, formatPosition, parsePosition, squareName, squareOfColumn } from "./squares.js";
 import { begin, layoutName } from "./start.js";
 import { squareLabel } from "./words.js";
 
 const NAMES = { t: "piece.attacker", T: "piece.defender", K: "piece.king", "": "edit.erase" };
 
-/** What is wrong with a position, in the person's language where there are words for it. */
-export function positionProblem(error) {
-  const { problem, square } = error.details;
-  return problem ? t(`edit.problem.${problem}`, { square }) : error.message;
+/** What is wrong with a position of a game, in the person's language where there are words for it. */
+export function positionProblem(error, { size }, text) {
+  const { problem, column } = error.details;
+  if (!problem) return error.message;
+  const placed = problem === "king_on_goal" || problem === "piece_forbidden";
+  return t(`edit.problem.${problem}`, placed ? { square: squareOfColumn(size, text, column) } : {});
 }
 
 export function editView(host, { edit: wanted, position, to_play: side }, about) {
@@ -74,7 +76,7 @@ export function editView(host, { edit: wanted, position, to_play: side }, about)
       show();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      judge(positionProblem(error), false);
+      judge(positionProblem(error, rules, value.trim()), false);
     }
   }
 
@@ -93,7 +95,8 @@ export function editView(host, { edit: wanted, position, to_play: side }, about)
       if (mine === checks) judge(t(found.outcome ? "edit.over" : "edit.good"), !found.outcome);
     } catch (error) {
       if (mine !== checks) return;
-      if (error instanceof Refused && error.details.problem) judge(positionProblem(error), false);
+      if (error instanceof Refused && error.details.problem)
+        judge(positionProblem(error, rules, request().position), false);
       else complain(error);
     }
   }

@@ -47,7 +47,15 @@ export function loadView(host, _, about) {
           t("load.where", { line: error.details.line, column: error.details.column, problem: error.details.problem }),
         );
       } else if (error.code === "bad_position")
-        fail(positionProblem(error), " ", el("small", { dir: "auto" }, error.detail));
+        fail(
+          positionProblem(
+            error,
+            about.games.find((one) => one.game === game.value),
+            text,
+          ),
+          " ",
+          el("small", { dir: "auto" }, error.detail),
+        );
       else fail(error.message, " ", el("small", { dir: "auto" }, error.detail));
     }
   }

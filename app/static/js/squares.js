@@ -35,6 +35,13 @@ export function parsePosition(size, text) {
   return board;
 }
 
+/** The name of the square that a character of a position's text stands for; columns count from 1. */
+export function squareOfColumn(size, text, column) {
+  const [, ...ranks] = text.slice(0, column - 1).split("/");
+  const files = [...ranks.at(-1).matchAll(/\d+|[^\d]/g)].reduce((sum, [part]) => sum + (Number(part) || 1), 0);
+  return squareName(size, (size - ranks.length) * size + files);
+}
+
 /** The text of a position from its board. */
 export function formatPosition(size, board) {
   const ranks = [];

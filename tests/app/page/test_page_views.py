@@ -93,7 +93,7 @@ def test_setting_up_a_position_and_playing_it(visitor: Visitor) -> None:
     visitor.square("g6").click()
     visitor.square("e6").click()
     visitor.square("a1").click()
-    page.wait_for_function("() => document.querySelector('.verdict').textContent.includes('may not stop on a1')")
+    page.wait_for_function("() => document.querySelector('.verdict').textContent.includes('may not stand on a1')")
     visitor.drag("a1-f5")
     visitor.drag("e6-e6", beyond=(-1500, 0))
     page.wait_for_selector(".verdict.good")
