@@ -8,6 +8,7 @@ import { moveSquares } from "./squares.js";
 
 const BUDGETS = [32, 128, 512, 2048, 8192, 20000];
 const COLOURS = { policy: "#1d6fa5", prior: "#8a4fb0", won: "#1c7c3c", lost: "#a3150f" };
+const LONGEST_LINE = 12; // moves of the likely line that are shown
 const QUIET = 120; // milliseconds between a step and the question, so that stepping fast asks but once
 const MOST_ARROWS = 6;
 
@@ -230,8 +231,10 @@ export class AnalysisPanel {
         ),
       );
     if (!event.simulations && event.effort) parts.push(el("p", { class: "small", dir: "auto" }, event.effort));
-    if (event.line?.length)
-      parts.push(el("p", { class: "line" }, el("b", {}, `${t("analysis.line")}: `), left(event.line.join(" "))));
+    if (event.line?.length) {
+      const line = event.line.slice(0, LONGEST_LINE).flatMap((move) => [el("span", {}, move), " "]);
+      parts.push(el("p", { class: "line" }, el("b", {}, `${t("analysis.line")}: `), left(line)));
+    }
     if (event.simulations)
       parts.push(
         el(
@@ -274,7 +277,7 @@ export class AnalysisPanel {
       return row;
     });
     this.table.replaceChildren(
-      el("h3", {}, t("analysis.moves")),
+      el("h2", {}, t("analysis.moves")),
       el("table", {}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)),
     );
   }
@@ -381,7 +384,7 @@ export class AnalysisPanel {
       this.view.go(Math.floor(((event.clientX - box.left) / box.width) * count));
     });
     this.course.replaceChildren(
-      el("h3", {}, t("analysis.graph")),
+      el("h2", {}, t("analysis.graph")),
       plot,
       el("p", { class: "small" }, t("analysis.graph.meaning")),
     );

@@ -351,5 +351,7 @@ export function boardArt(rules, id, { flipped = false, plain = false } = {}) {
       text,
       labels.map(([label, x, y]) => svg("text", { x, y, fill: "#e9c892" }, String(label))),
     ),
+    // A veil that the style sheet draws over the wood at night; a filter would be computed anew at every step of a move.
+    svg("rect", { class: "dusk", width: whole, height: whole, rx: 14, fill: "#000", "fill-opacity": 0 }),
   );
 }

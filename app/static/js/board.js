@@ -35,7 +35,7 @@ export class Board {
     this.grid = svg("g", {
       class: "grid",
       role: options.control ? "grid" : null,
-      "aria-label": options.name,
+      "aria-label": options.control ? options.name : null,
       direction: "ltr",
     });
     this.root = svg("svg", {

@@ -130,21 +130,21 @@ export function editView(host, { edit: wanted, position, to_play: side }, about)
       { class: "panel" },
       el("h1", {}, t("edit.title")),
       el("p", { class: "small" }, t("edit.help")),
-      el("h3", {}, t("edit.piece")),
+      el("h2", {}, t("edit.piece")),
       radios(
         "tool",
         Object.entries(NAMES).map(([piece, key]) => [piece, piece ? pieceIcon(piece) : "✕", t(key)]),
         tool,
         (piece) => (tool = piece),
       ),
-      el("h3", {}, t("edit.to_play")),
+      el("h2", {}, t("edit.to_play")),
       radios(
         "to_play",
         SIDES.map((one) => [one, t(`side.${one}`), t(`side.${one}`)]),
         toPlay,
         (one) => ((toPlay = one), show()),
       ),
-      el("h3", {}, t("record.position")),
+      el("h2", {}, t("record.position")),
       text,
       verdict,
       el(
@@ -153,7 +153,7 @@ export function editView(host, { edit: wanted, position, to_play: side }, about)
         play,
         button(t("edit.clear"), () => ((board = board.map(() => "")), show())),
       ),
-      el("h3", {}, t("edit.layout")),
+      el("h2", {}, t("edit.layout")),
       el(
         "div",
         { class: "row" },

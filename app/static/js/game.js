@@ -131,6 +131,7 @@ class GameView {
     );
     const moves = el("div", {}, this.moves.node, steps);
     host.append(
+      el("h1", { class: "off-screen" }, this.rules.title),
       this.frame,
       el(
         "div",

@@ -44,7 +44,7 @@ export function seatBox(view, side) {
 export function statusParts(view) {
   const { game, rules } = view;
   const parts = [];
-  if (game.outcome) {
+  if (game.outcome && view.present) {
     const result = game.outcome.winner === null ? "draw" : view.me && game.outcome.winner !== view.me ? "lost" : "won";
     parts.push(
       el(
@@ -56,6 +56,8 @@ export function statusParts(view) {
         el("div", { class: "row" }, playAgain(view)),
       ),
     );
+  } else if (game.outcome) {
+    parts.push(el("p", { class: "turn" }, endTitle(game, view.me)));
   } else {
     const to = game.to_play;
     const mine = game.can.move && view.me;

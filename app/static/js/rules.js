@@ -38,7 +38,7 @@ export async function rulesView(host, { rules: wanted }, about) {
   const own = diagrams[rules.game] ?? {};
   host.append(
     el(
-      "nav",
+      "div",
       { class: "row" },
       about.games.map(({ game, title }) =>
         el(

@@ -29,7 +29,7 @@ export class SharePanel {
     this.node = el(
       "div",
       { class: "share" },
-      el("h3", {}, t("record.game")),
+      el("h2", {}, t("record.game")),
       el(
         "div",
         { class: "row" },
@@ -43,7 +43,7 @@ export class SharePanel {
         ),
         el("a", { class: "button", href: "#load" }, t("action.load")),
       ),
-      el("h3", {}, t("record.position")),
+      el("h2", {}, t("record.position")),
       el(
         "div",
         { class: "row field-row" },
@@ -58,7 +58,7 @@ export class SharePanel {
         { class: "row" },
         el("a", { class: "button", href: "#edit", onclick: (event) => this._edit(event) }, t("start.edit")),
       ),
-      el("h3", {}, t("record.link")),
+      el("h2", {}, t("record.link")),
       el(
         "div",
         { class: "row field-row" },
@@ -68,7 +68,7 @@ export class SharePanel {
           attempt(() => copied(this.link.value)),
         ),
       ),
-      el("h3", {}, t("record.picture")),
+      el("h2", {}, t("record.picture")),
       el(
         "div",
         { class: "row" },
