@@ -80,7 +80,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not options.terminal:
             open_page(options)
         elif options.plain or not fills_a_terminal():
-            set_up(options).run()
+            terminal = set_up(options)
+            if hangup := getattr(signal, "SIGHUP", None):
+                signal.signal(hangup, terminal.hang_up)
+            terminal.run()
         else:
             from app.full_screen import open_full_screen
 

@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
+REPLIES = 8
+
 _TOLD_EVERY = 0.02  # seconds; a search that is just beginning forgets that it was told to stop
 
 
@@ -94,13 +96,14 @@ class Desk:
     """Runs searches.
 
     Args:
-        threads: replies searched at a time; None: one a core, at least two.
+        threads: replies searched at a time; None: more than there are cores, so that a quick one does not wait for slow
+            ones: the operating system shares the cores out fairly.
     """
 
     def __init__(self, threads: int | None = None) -> None:
-        count = threads or max(2, os.cpu_count() or 1)
+        count = threads or max(REPLIES, os.cpu_count() or 1)
         self._replies = _Threads("reply", count)
-        self._studies = _Threads("study", max(1, count // 2))
+        self._studies = _Threads("study", max(1, (os.cpu_count() or 1) // 2))
         self._quiet = asyncio.Event()
         self._quiet.set()
         self._open = 0

@@ -19,8 +19,9 @@ from app.rules_text import rules_chapters
 from app.saved import keep_game, load_game
 from app.schemas import PersonSeat
 from app.screen_dialogs import AskChoice, AskLine, AskNewGame, AskYesNo, ShowText
+from app.screen_play import PlayTable
 from app.screen_players import known_players, read_seat, seat_of, seat_text
-from app.screen_table import KEYS, MOVES_KEYS, Table, key_name
+from app.screen_table import KEYS, MOVES_KEYS, key_name
 from app.screen_words import game_title, problem_text
 from app.session import Session
 from arena.files import write_text
@@ -29,7 +30,7 @@ from env.files import wrong_name
 from env.rules import SIDES
 
 
-class FullScreen(Table):
+class FullScreen(PlayTable):
     """The whole of it."""
 
     # Windows

@@ -5,6 +5,8 @@ It works without colour, and when the lines come from a file or a program instea
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -113,6 +115,12 @@ class Terminal:
             self._say(text)
         else:
             self._say(f"Your game is kept; go on with it by `python play.py --load {path} --side {self.side}`.")
+
+    def hang_up(self, *_: object) -> None:
+        """End at once, the game kept: the terminal is gone, and nothing can be said any more."""
+        with contextlib.suppress(OSError):
+            self._keep()
+        os._exit(129)
 
     @property
     def _other(self) -> str:
