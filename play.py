@@ -8,6 +8,7 @@ python play.py alphabeta-v1:depth=4 --game tawlbwrdd --terminal
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import os
 import signal
@@ -77,17 +78,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = arguments().parse_args(argv)
     try:
         check_limits(options)
-        if not options.terminal:
-            open_page(options)
-        elif options.plain or not fills_a_terminal():
-            terminal = set_up(options)
-            if hangup := getattr(signal, "SIGHUP", None):
-                signal.signal(hangup, terminal.hang_up)
-            terminal.run()
+        if options.terminal:
+            play_in_terminal(options)
         else:
-            from app.full_screen import open_full_screen
-
-            open_full_screen(options)
+            open_page(options)
         sys.stdout.flush()
     except BrokenPipeError:
         # Nobody reads on; what is still buffered must not fail once more at exit.
@@ -144,6 +138,23 @@ def set_up(options: argparse.Namespace) -> Terminal:
         )
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
     return Terminal(engine, game or Game(rules, options.layout), options.side, console, seed=seed)
+
+
+def play_in_terminal(options: argparse.Namespace) -> None:
+    """The whole terminal where there is one and the library for it is there, else plain lines.
+
+    Raises:
+        ValueError: something asked for cannot be.
+    """
+    if not options.plain and fills_a_terminal():
+        with contextlib.suppress(ModuleNotFoundError):
+            from app.full_screen import open_full_screen
+
+            return open_full_screen(options)
+    terminal = set_up(options)
+    if hangup := getattr(signal, "SIGHUP", None):
+        signal.signal(hangup, terminal.hang_up)
+    terminal.run()
 
 
 def fills_a_terminal() -> bool:

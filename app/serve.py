@@ -106,7 +106,7 @@ def serve(app: FastAPI, hall: Hall, listener: socket.socket, fragment: str = "",
 
     config = uvicorn.Config(
         app,
-        log_level="warning",
+        log_level="error",
         access_log=False,
         ws_max_size=65_536,
         ws_ping_interval=20.0,

@@ -1,6 +1,7 @@
 """The door to the board, as a program fed through its standard input."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -116,3 +117,39 @@ def test_a_closed_pipe_and_odd_bytes_leave_no_traceback(tmp_path: Path) -> None:
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="opens a terminal the POSIX way")
+@pytest.mark.parametrize(
+    ("options", "ready", "typed", "shown"),
+    [
+        ((), b"Your turn", b"\x1b[B\x1b[B\r\x1b[D\r", b"d2-c2"),  # two down, choose, one to the left, choose
+        (("--plain",), b"attackers>", b"d2-c2\n", b"attackers play d2-c2"),
+    ],
+)
+def test_a_closed_terminal_keeps_the_game(
+    tmp_path: Path, options: tuple[str, ...], ready: bytes, typed: bytes, shown: bytes
+) -> None:
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    near, far = pty.openpty()
+    fcntl.ioctl(far, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    environment = {**os.environ, "TERM": "xterm-256color", "TMPDIR": str(tmp_path), "LC_ALL": "C.UTF-8"}
+    command = [sys.executable, str(ROOT / "play.py"), "random", "--terminal", *options]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdin=far, stdout=far, stderr=far) as process:
+        os.close(far)
+        output = b""
+        while ready not in output:
+            output += os.read(near, 4096)
+        os.write(near, typed)
+        while shown not in output:
+            output += os.read(near, 4096)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(timeout=60) == 129
+    os.close(near)
+    kept = list(tmp_path.glob("branan-brandubh-*.otg"))
+    assert len(kept) == 1
+    assert "d2-c2" in kept[0].read_text(encoding="utf-8")
