@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import datetime
-import errno
-import json
 import math
 import os
 import sys
@@ -16,11 +14,9 @@ from pathlib import Path
 from typing import TextIO
 
 import torch
-from rich.markup import escape
 
 from arena.openings import OpeningsError
 from arena.players import PlayerError, resolve_device
-from env.files import write_whole
 from env.rules import RULES, get_rules
 from models import CheckpointError, PolicyValueNet, load
 from training.config import RunConfig
@@ -32,12 +28,15 @@ from training.config_file import (
     read_config,
     refuse_unknown,
 )
-from training.hints import counted, door, program
+from training.ending import farewell, finished, safe, write_result
+from training.failures import machine_failure
+from training.hints import counted, door
 from training.learner import LearnerError
-from training.loop import BEST, LATEST, Loop
-from training.measure import ROUND_GAMES, Strength, check_opponent
+from training.loop import LATEST, Loop
+from training.manifest import RunError
+from training.measure import Strength, check_opponent
 from training.monitor import Monitor, clock
-from training.run_folder import RunError, RunFolder, refuse_existing
+from training.run_folder import RunFolder, refuse_existing
 from training.stopping import GRACE_SECONDS, Stop
 from training.trainer import Choices, LoopState, Training, choose, estimate
 
@@ -46,8 +45,6 @@ RUNS = Path("runs")
 # What a resumed run cannot change: its game, its network, and the shape of what is in flight.
 FIXED = ("game", "run.seed", "selfplay.groups", "selfplay.games_per_group", "selfplay.max_plies", "selfplay.layouts")
 FIXED_SECTIONS = ("network.", "search.discount")
-
-WEAK = 0.2  # a side's score below which people are told what it means
 
 EXPLAINED = (ConfigError, RunError, CheckpointError, PlayerError, OpeningsError)
 
@@ -81,7 +78,7 @@ def main(arguments: Sequence[str] | None = None, started: float | None = None) -
     except EXPLAINED as error:
         return _fail(str(error), 2)
     except (OSError, MemoryError, RuntimeError) as error:
-        sentence = _resource(error, home)
+        sentence = machine_failure(error, home)
         if sentence is None:
             raise
         return _fail(sentence, 1)
@@ -170,7 +167,7 @@ def _resume(path: Path, overrides: dict[str, str], minutes: str | None, started:
             overrides.setdefault("run.iterations", "null")
         config = folder.config(overrides)
         _refuse_changes(before, config, path)
-        if _finished(folder, config, manifest.iteration):
+        if finished(folder, config, manifest.iteration):
             done = f"{counted(manifest.iteration, 'iteration')} in {clock(manifest.seconds)} minutes"
             _say(
                 f"{path} is finished: {done}.\n"
@@ -203,7 +200,7 @@ def _train(training: Training, folder: RunFolder, stop: Stop, started: float) ->
     )
     loop = Loop(training, folder, last, monitor, started)
     stop.notify = lambda reason: monitor.stopping(_stopping(reason))
-    stop.last_words = lambda: f"Ended at once. {_safe(loop)} To go on: {door('train.py', '--resume', folder.path)}"
+    stop.last_words = lambda: f"Ended at once. {safe(loop)} To go on: {door('train.py', '--resume', folder.path)}"
     strength: Strength | None = None
     try:
         with monitor:
@@ -213,8 +210,8 @@ def _train(training: Training, folder: RunFolder, stop: Stop, started: float) ->
                 strength = loop.final_measurement()
             if not stop:
                 loop.finish(strength)
-                _write_result(folder, loop, strength)
-        _farewell(loop, strength, monitor)
+                write_result(folder, loop, strength)
+        farewell(loop, strength, monitor)
         return 0
     except LearnerError as error:
         careful = training.config.learner.learning_rate / 3
@@ -224,7 +221,7 @@ def _train(training: Training, folder: RunFolder, stop: Stop, started: float) ->
             + door("train.py", "--resume", folder.path, "--learner.learning_rate", f"{careful:.1g}")
         ) from None
     except (OSError, MemoryError, RuntimeError, CheckpointError) as error:
-        sentence = _resource(error, folder.path)
+        sentence = machine_failure(error, folder.path)
         if sentence is None and isinstance(error, CheckpointError):
             sentence = str(error)
         if sentence is None:
@@ -239,96 +236,6 @@ def _tell_notes(folder: RunFolder) -> None:
     for note in folder.notes:
         _say(note)
     folder.notes.clear()
-
-
-def _farewell(loop: Loop, strength: Strength | None, monitor: Monitor) -> None:
-    path, stop, last = loop.folder.path, loop.stop, loop.last
-    if stop:
-        given_up = f" {loop.abandoned.capitalize()} was given up." if loop.abandoned else ""
-        monitor.say(f"Stopped ({stop.reason}).{given_up} {_safe(loop)} To go on:", fold=True)
-        monitor.say(f"  {escape(door('train.py', '--resume', path))}")
-        return
-    best, opponent = path / BEST, loop.config.measure.opponent
-    commands = {
-        "curves": program("tensorboard", "--logdir", path.parent),
-        "go on": door("train.py", "--resume", path, "--minutes", "10"),
-    }
-    monitor.say(
-        f"\n[bold]Finished[/]: {counted(last.iteration, 'iteration')}, {counted(last.games, 'game')}, "
-        f"{counted(last.positions, 'position')} in {clock(last.seconds)} minutes.",
-        fold=True,
-    )
-    learns = last.learner_steps > 0
-    if learns or loop.training.initialised:
-        monitor.say(f"Checkpoint: {escape(str(best))}")
-        commands["evaluate"] = door("evaluate.py", best, "--opponent", opponent)
-        commands["play"] = door("play.py", best, "--terminal")
-    if not learns:
-        minimum = loop.config.replay.minimum
-        monitor.say(
-            f"Learning begins at {minimum:,} positions (replay.minimum) and has not begun, so there was nothing to "
-            "measure. Going on is what helps.",
-            fold=True,
-        )
-    else:
-        monitor.say(
-            f"Against {escape(opponent)}, {loop.config.measure.simulations} simulations a move: "
-            + (f"[bold]{strength}[/]" if strength else _why_not_measured(loop)),
-            fold=True,
-        )
-    if strength and loop.training.best != strength and loop.training.best:
-        monitor.say(f"(that is the last network; the best is of iteration {loop.training.best.iteration})", fold=True)
-    if strength and (meaning := _meaning(strength)):
-        monitor.say(meaning, fold=True)
-    monitor.say("\n".join(f"  {name + ':':<10} {escape(command)}" for name, command in commands.items()))
-
-
-def _safe(loop: Loop) -> str:
-    return f"Everything up to iteration {loop.last.iteration:,} is saved."
-
-
-def _why_not_measured(loop: Loop) -> str:
-    if not loop.config.measure.final_games:
-        return "not measured (measure.final_games is 0)"
-    return f"not measured, as the time did not suffice for {ROUND_GAMES} games; the command `evaluate` below does it"
-
-
-def _meaning(strength: Strength) -> str:
-    """Return a sentence for a score that might be taken for a failure."""
-    if strength.attackers < WEAK <= strength.defenders:
-        return "That is usual for a short run: the attackers learn last, and going on is what helps."
-    if strength.defenders < WEAK <= strength.attackers:
-        return "The defenders are still weak; going on is what helps."
-    if strength.attackers < WEAK:
-        return "Both sides are still weak, as after a short run; going on is what helps."
-    return ""
-
-
-def _write_result(folder: RunFolder, loop: Loop, strength: Strength | None) -> None:
-    result = {
-        "finished": True,
-        "iteration": loop.last.iteration,
-        "seconds": loop.last.seconds,
-        "minutes": loop.config.run.minutes,
-        "iterations": loop.config.run.iterations,
-        "opponent": loop.config.measure.opponent,
-        "score": strength and {
-            "attackers": strength.attackers,
-            "defenders": strength.defenders,
-            "overall": strength.overall,
-            "games": strength.games,
-        },
-    }  # fmt: skip
-    write_whole(folder.result_file, json.dumps(result, indent=1).encode())
-
-
-def _finished(folder: RunFolder, config: RunConfig, iteration: int) -> bool:
-    try:
-        result = json.loads(folder.result_file.read_bytes())
-        found = (result["minutes"], result["iterations"], result["iteration"])
-        return found == (config.run.minutes, config.run.iterations, iteration)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return False
 
 
 def _refuse_changes(before: RunConfig, after: RunConfig, path: Path) -> None:
@@ -409,26 +316,6 @@ def _on_stop(reason: str) -> None:
     # Before there is a monitor. A signal may come in the midst of another print, or from a terminal that is gone.
     with contextlib.suppress(OSError, RuntimeError):
         print(f"{reason}: stopping as soon as the run can go on from there. Once more stops at once.", flush=True)
-
-
-def _resource(error: BaseException, home: Path) -> str | None:
-    """Return a sentence for an error that says that something is used up or in the way, None for all others.
-
-    Args:
-        error: what was raised.
-        home: the folder of the run, or of the runs.
-    """
-    cause = error.__cause__ if isinstance(error, CheckpointError) else error
-    if isinstance(cause, OSError):
-        if cause.errno in (errno.ENOSPC, errno.EDQUOT):
-            return f"The disk that holds {home} is full; delete something there, such as old runs."
-        if isinstance(cause, PermissionError) or cause.errno == errno.EROFS:
-            return f"No permission to write {cause.filename or home}."
-        return f"{cause.filename} cannot be used: {cause.strerror}." if cause.filename and cause.strerror else None
-    if isinstance(error, MemoryError) or "allocate memory" in str(error) or "out of memory" in str(error):
-        where = "GPU memory" if "CUDA" in str(error) else "Memory"
-        return f"{where} does not suffice; --replay.memory_megabytes or --selfplay.games_per_group can be smaller."
-    return None
 
 
 def _fail(sentence: str, status: int) -> int:

@@ -15,11 +15,12 @@ import torch
 
 from training.balance import QUARTERS
 from training.hints import counted
+from training.manifest import Manifest
 from training.measure import Strength, measure
 from training.metrics import Metrics, selfplay_metrics, strength_metrics
 from training.monitor import Monitor
 from training.replay import MEGABYTE
-from training.run_folder import Manifest, RunFolder
+from training.run_folder import RunFolder
 from training.shard import Shard
 from training.stopping import Interrupted
 from training.trainer import Training

@@ -18,72 +18,33 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
-import json
 import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
-
-import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
 
 from env.files import remove_drafts, write_whole
 from training.config import RunConfig
 from training.config_file import ConfigError, config_text, read_config
+from training.manifest import (
+    MANIFEST,
+    SHARD,
+    STATE,
+    UNFINISHED,
+    Arrays,
+    Manifest,
+    RunError,
+    folder_name,
+    manifest_text,
+    read_arrays,
+    read_manifest,
+    sync_folder,
+    write_iteration,
+)
+from training.metrics_file import append_row, read_rows, row_text, write_rows
 
-FORMAT = 1
 KEPT_STATES = 2
-UNFINISHED = ".unfinished-"
-
-Arrays = dict[str, np.ndarray]
-Count = Annotated[int, Field(ge=0)]
-
-
-class RunError(ValueError):
-    """What is wrong with a run, and what to do about it, in a sentence."""
-
-
-class StoredFile(BaseModel):
-    """Size in bytes and SHA-256 of a file of an iteration."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    size: int
-    sha256: str
-
-
-class Manifest(BaseModel):
-    """What an iteration left behind.
-
-    Attributes:
-        format: version of this layout.
-        iteration: its number; 0 is the untrained network.
-        seconds: wall-clock seconds of the run up to here, all its starts added up.
-        games, positions: made by self-play up to here.
-        learner_steps: steps of the optimiser up to here.
-        window: oldest iteration whose shard the replay window still needs.
-        loop: what else the loop needs to go on (generators, controller, choices), as plain JSON.
-        metrics: this iteration's row of metrics.jsonl.
-        files: the files beside the manifest.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    format: int = FORMAT
-    iteration: Count
-    seconds: float = Field(ge=0)
-    games: Count
-    positions: Count
-    learner_steps: Count
-    window: Count
-    loop: dict[str, Any]
-    metrics: dict[str, int | float]
-    files: dict[str, StoredFile] = {}
 
 
 class RunFolder:
@@ -209,26 +170,7 @@ class RunFolder:
         Raises:
             OSError: as when the disk is full; the run is as it was before.
         """
-        name = _folder_name(manifest.iteration)
-        draft = self.iterations / f"{UNFINISHED}{name}"
-        shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir()
-        try:
-            files: dict[str, StoredFile] = {}
-            for file, arrays in (("shard.safetensors", shard), ("state.safetensors", state)):
-                if arrays is not None:
-                    data = save({key: np.asarray(array, order="C") for key, array in arrays.items()})
-                    write_synced(draft / file, data)
-                    files[file] = StoredFile(size=len(data), sha256=hashlib.sha256(data).hexdigest())
-            manifest = manifest.model_copy(update={"files": files})
-            write_synced(draft / "manifest.json", manifest.model_dump_json(indent=1).encode())
-            sync_folder(draft)
-            os.rename(draft, self.iterations / name)
-        except BaseException:
-            shutil.rmtree(draft, ignore_errors=True)
-            raise
-        sync_folder(self.iterations)
-        return manifest
+        return write_iteration(self.iterations, manifest, state, shard)
 
     def amend(self, manifest: Manifest) -> Manifest:
         """Replace what is told of the last iteration, its arrays excepted; return the manifest with their checksums.
@@ -236,9 +178,9 @@ class RunFolder:
         Raises:
             OSError: as when the disk is full; the manifest is as it was before.
         """
-        folder = self.iterations / _folder_name(manifest.iteration)
-        manifest = manifest.model_copy(update={"files": self._manifest(folder).files})
-        write_whole(folder / "manifest.json", manifest.model_dump_json(indent=1).encode())
+        folder = self.iterations / folder_name(manifest.iteration)
+        manifest = manifest.model_copy(update={"files": read_manifest(folder).files})
+        write_whole(folder / MANIFEST, manifest_text(manifest))
         self.repair_metrics(manifest)
         return manifest
 
@@ -251,14 +193,14 @@ class RunFolder:
             RunError: where there is none.
         """
         reasons: dict[str, None] = {}
-        folders = [folder for folder in self._folders() if (folder / "state.safetensors").exists()]
+        folders = [folder for folder in self._folders() if (folder / STATE).exists()]
         for shard_needed in (True, False):
             for folder in reversed(folders):
                 try:
-                    manifest = self._manifest(folder)
-                    state = self._read(folder, manifest, "state.safetensors")
+                    manifest = read_manifest(folder)
+                    state = read_arrays(folder, manifest, STATE)
                     if shard_needed and manifest.iteration:
-                        self._read(folder, manifest, "shard.safetensors")
+                        read_arrays(folder, manifest, SHARD)
                 except RunError as error:
                     reasons[str(error)] = None
                     continue
@@ -287,9 +229,9 @@ class RunFolder:
         One that is missing or damaged is left out and noted.
         """
         for iteration in range(max(1, manifest.window), manifest.iteration + 1):
-            folder = self.iterations / _folder_name(iteration)
+            folder = self.iterations / folder_name(iteration)
             try:
-                arrays = self._read(folder, self._manifest(folder), "shard.safetensors")
+                arrays = read_arrays(folder, read_manifest(folder), SHARD)
             except RunError as error:
                 self.notes.append(f"The replay window goes on without the games of iteration {iteration}: {error}.")
                 continue
@@ -310,8 +252,7 @@ class RunFolder:
 
     def append_metrics(self, row: Mapping[str, int | float]) -> None:
         """Add a row to metrics.jsonl."""
-        with self.metrics_file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row, allow_nan=False) + "\n")
+        append_row(self.metrics_file, row)
 
     def repair_metrics(self, manifest: Manifest) -> None:
         """Make metrics.jsonl fit `manifest`: no later row, no broken one, and its own row there.
@@ -322,18 +263,13 @@ class RunFolder:
             RunError: where something else than a file has its name.
         """
         self._refuse_folder(self.metrics_file)
-        rows: dict[int, str] = {}
-        if self.metrics_file.exists():
-            for line in self.metrics_file.read_text(encoding="utf-8", errors="replace").splitlines():
-                step = _step(line)
-                if step is not None and step < manifest.iteration:
-                    rows[step] = line
+        rows = read_rows(self.metrics_file, manifest.iteration)
         known = len(rows)
         for folder in self._folders():
             iteration = int(folder.name)
             if 0 < iteration < manifest.iteration and iteration not in rows:
                 with contextlib.suppress(RunError):
-                    rows[iteration] = json.dumps(self._manifest(folder).metrics, allow_nan=False)
+                    rows[iteration] = row_text(read_manifest(folder).metrics)
         if len(rows) > known:
             lost = manifest.iteration - 1 - len(rows)
             self.notes.append(
@@ -341,8 +277,8 @@ class RunFolder:
                 "again from the iterations' manifests" + (f", and {lost:,} are lost." if lost else ".")
             )
         if manifest.iteration:
-            rows[manifest.iteration] = json.dumps(manifest.metrics, allow_nan=False)
-        write_whole(self.metrics_file, "".join(rows[step] + "\n" for step in sorted(rows)).encode())
+            rows[manifest.iteration] = row_text(manifest.metrics)
+        write_rows(self.metrics_file, rows)
 
     def remove_result(self) -> None:
         """Delete result.json, since the run goes on.
@@ -355,7 +291,7 @@ class RunFolder:
 
     def manifest_file(self, iteration: int) -> Path:
         """Return where the manifest of an iteration is."""
-        return self.iterations / _folder_name(iteration) / "manifest.json"
+        return self.iterations / folder_name(iteration) / MANIFEST
 
     def prune_checkpoints(self, keep: int) -> None:
         """Delete all numbered checkpoints but the newest `keep`."""
@@ -365,7 +301,7 @@ class RunFolder:
     def checkpoint(self, iteration: int) -> Path:
         """Return where the numbered checkpoint of an iteration belongs; its folder is made."""
         (self.path / "checkpoints").mkdir(exist_ok=True)
-        return self.path / "checkpoints" / f"{_folder_name(iteration)}.safetensors"
+        return self.path / "checkpoints" / f"{folder_name(iteration)}.safetensors"
 
     def _folders(self) -> list[Path]:
         found = (p for p in self.iterations.iterdir() if re.fullmatch("[0-9]{6,18}", p.name))
@@ -374,34 +310,6 @@ class RunFolder:
     def _refuse_folder(self, path: Path) -> None:
         if path.exists() and not path.is_file():
             raise RunError(f"{path} is no file, though the run needs one of that name; move it away, then go on")
-
-    def _manifest(self, folder: Path) -> Manifest:
-        path = folder / "manifest.json"
-        try:
-            manifest = Manifest.model_validate_json(path.read_bytes())
-        except OSError as error:
-            raise RunError(f"{path} cannot be read ({error.strerror})") from None
-        except ValidationError:
-            raise RunError(f"{path} is damaged, or was written by another version of this program") from None
-        if _folder_name(manifest.iteration) != folder.name:
-            raise RunError(f"{path} is damaged: it tells of iteration {manifest.iteration}")
-        if manifest.format != FORMAT:
-            raise RunError(f"{path} has format {manifest.format}; this version reads format {FORMAT}")
-        return manifest
-
-    def _read(self, folder: Path, manifest: Manifest, name: str) -> Arrays:
-        path = folder / name
-        try:
-            data = path.read_bytes()
-            if hashlib.sha256(data).hexdigest() != manifest.files[name].sha256:
-                raise RunError(f"{path} is damaged: its checksum is not the one in manifest.json")
-            return load(data)
-        except OSError as error:
-            raise RunError(f"{path} cannot be read ({error.strerror})") from None
-        except (SafetensorError, KeyError, ValueError) as error:
-            if isinstance(error, RunError):
-                raise
-            raise RunError(f"{path} is damaged") from None
 
 
 def _no_folder(path: Path, error: OSError | ValueError) -> RunError:
@@ -425,44 +333,6 @@ def refuse_existing(path: Path) -> None:
         )
     if path.exists():
         raise RunError(f"{path} exists already and is not written over; name another --out")
-
-
-def write_synced(path: Path, data: bytes) -> None:
-    """Write a file and force it to the disk."""
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def sync_folder(path: Path) -> None:
-    """Force a folder's entries to the disk, where the system can."""
-    try:
-        handle = os.open(path, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _step(line: str) -> int | None:
-    """Return the iteration of a row of metrics.jsonl, None where it is damaged."""
-    try:
-        row = json.loads(line, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        return None
-    step = row.get("step") if isinstance(row, dict) else None
-    return step if type(step) is int and step > 0 else None
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
-
-
-def _folder_name(iteration: int) -> str:
-    return f"{iteration:06d}"
 
 
 def _lock_file(handle: int) -> None:

@@ -20,10 +20,11 @@ from models import Evaluator, Header, PolicyValueNet, Provenance, choose_dtype, 
 from training.balance import QUARTERS, Balance
 from training.config import RunConfig
 from training.learner import Learner
+from training.manifest import Arrays, Manifest, RunError
 from training.measure import Strength
 from training.metrics import Metrics, attackers_points
 from training.replay import MEGABYTE, Replay, window_size
-from training.run_folder import Arrays, Manifest, RunError, RunFolder
+from training.run_folder import RunFolder
 from training.selfplay import SelfPlay, search_growth
 from training.shard import Shard
 from training.stopping import Guarded, Stop

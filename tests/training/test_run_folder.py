@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from training.config import RunConfig
-from training.run_folder import Manifest, RunError, RunFolder, refuse_existing
+from training.manifest import Manifest, RunError
+from training.run_folder import RunFolder, refuse_existing
 
 CONFIG = RunConfig(game="brandubh")
 
