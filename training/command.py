@@ -29,16 +29,17 @@ from training.config_file import (
     refuse_unknown,
 )
 from training.ending import farewell, finished, safe, write_result
-from training.failures import machine_failure
+from training.health import Collapse
 from training.hints import counted, door
 from training.learner import LearnerError
-from training.loop import LATEST, Loop
+from training.loop import BEST, LATEST, Loop
+from training.machine import estimate, machine_failure, shortages
 from training.manifest import RunError
 from training.measure import Strength, check_opponent
 from training.monitor import Monitor, clock
 from training.run_folder import RunFolder, refuse_existing
 from training.stopping import GRACE_SECONDS, Stop
-from training.trainer import Choices, LoopState, Training, choose, estimate
+from training.trainer import Choices, LoopState, Training, choose
 
 RUNS = Path("runs")
 
@@ -148,7 +149,7 @@ def _start(options: argparse.Namespace, overrides: dict[str, str], started: floa
     _say(f"Config {path}" + ("" if options.config else " (by default; --config names another)"))
     with Stop(notify=_on_stop) as stop:
         choices = choose(config, device)
-        _say_choices(config, choices)
+        _say_choices(config, choices, out)
         training = Training(config, choices, stop, network)
         created = RunFolder.create(out, config, training.manifest({}), training.state())
         _say(f"Run {out}")
@@ -158,7 +159,7 @@ def _start(options: argparse.Namespace, overrides: dict[str, str], started: floa
 
 def _resume(path: Path, overrides: dict[str, str], minutes: str | None, started: float) -> int:
     with contextlib.closing(RunFolder.open(path)) as folder:
-        manifest, state = folder.last()
+        manifest, state = folder.last(check=lambda manifest: LoopState.of(folder, manifest))
         _tell_notes(folder)
         before = folder.config()
         if minutes is not None:
@@ -181,7 +182,7 @@ def _resume(path: Path, overrides: dict[str, str], minutes: str | None, started:
             if device != choices.device:
                 _say(f"The run began on {choices.device} and goes on on {device}; results will differ slightly.")
                 choices = choose(config, device)
-            _say_choices(config, choices)
+            _say_choices(config, choices, path)
             training = Training(config, choices, stop)
             training.restore(folder, manifest, state)
             folder.write_config(config)
@@ -220,6 +221,8 @@ def _train(training: Training, folder: RunFolder, stop: Stop, started: float) ->
             "To go on from there more carefully: "
             + door("train.py", "--resume", folder.path, "--learner.learning_rate", f"{careful:.1g}")
         ) from None
+    except (Collapse, FloatingPointError) as error:
+        raise Failed(_broken_down(error, training, loop)) from None
     except (OSError, MemoryError, RuntimeError, CheckpointError) as error:
         sentence = machine_failure(error, folder.path)
         if sentence is None and isinstance(error, CheckpointError):
@@ -230,6 +233,26 @@ def _train(training: Training, folder: RunFolder, stop: Stop, started: float) ->
             f"{sentence} The run is whole up to iteration {loop.last.iteration}; once that is mended, go on with: "
             + door("train.py", "--resume", folder.path)
         ) from None
+
+
+def _broken_down(error: Collapse | FloatingPointError, training: Training, loop: Loop) -> str:
+    """Say what broke, and which network is left from before that."""
+    folder, best = loop.folder, training.best
+    since = error.since if isinstance(error, Collapse) else loop.last.iteration
+    kept = [found for found in [folder.newest_checkpoint(since)] if found]
+    if best is not None and best.iteration < since:
+        kept.append((best.iteration, folder.path / BEST))
+    careful = ("--learner.learning_rate", f"{training.config.learner.learning_rate / 3:.1g}")
+    if not kept:
+        return (
+            f"{error}\nNo network from before that was kept (run.checkpoint_every, measure.minutes). To go on more "
+            f"carefully all the same: {door('train.py', '--resume', folder.path, *careful)}"
+        )
+    iteration, path = max(kept)
+    return (
+        f"{error}\nThe last good network is {path} (iteration {iteration}). To begin a new run with it, more "
+        f"carefully: {door('train.py', '--config', folder.path / 'config.yaml', '--init', path, *careful)}"
+    )
 
 
 def _tell_notes(folder: RunFolder) -> None:
@@ -287,15 +310,19 @@ def _default_out(game: str) -> Path:
     )  # fmt: skip
 
 
-def _say_choices(config: RunConfig, choices: Choices) -> None:
+def _say_choices(config: RunConfig, choices: Choices, home: Path) -> None:
+    needed, replay = estimate(config), config.replay
     speeds = ", ".join(f"{name} {speed:,.0f}/s" for name, speed in choices.speeds.items())
-    memory, disk = estimate(config)
     _say(
         f"Device {choices.device}, self-play in {choices.inference}"
         + (f" (measured: {speeds})" if speeds else "")
         + "\n"
-        f"Replay window: at most about {memory:,.0f} MB of memory and {disk:,.0f} MB of disk"
+        f"Replay window: {replay.window:,} positions take about {needed.memory:,.0f} MB of memory and "
+        f"{needed.disk:,.0f} MB of disk; it grows to no more than {needed.most_memory:,.0f} and "
+        f"{needed.most_disk:,.0f} MB"
     )
+    for sentence in shortages(needed, home):
+        _say(sentence)
 
 
 def _positive(text: str, name: str) -> float:

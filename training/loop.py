@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 
 from training.balance import QUARTERS
+from training.health import Health
 from training.hints import counted
 from training.manifest import Manifest
 from training.measure import Strength, measure
@@ -52,6 +53,7 @@ class Loop:
         self._core_seconds_before = training.progress.core_seconds
         self._kept = self._kept_seconds(last.seconds)
         self.abandoned = ""
+        self.health = Health(self.config.balance)
         self._pictured = -math.inf
         self._iteration_seconds = 0.0
         self._measurement_seconds = 0.0
@@ -65,7 +67,11 @@ class Loop:
         return self._core_seconds_before + time.process_time()
 
     def run(self) -> None:
-        """Make iterations until the settings' limit or a request to stop; what is on disk is whole at any time."""
+        """Make iterations until the settings' limit or a request to stop; what is on disk is whole at any time.
+
+        Raises:
+            training.learner.LearnerError, training.health.Collapse, FloatingPointError: when learning breaks down.
+        """
         threads = self.config.run.threads
         with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
             while not self.stop and not self._over():
@@ -142,6 +148,7 @@ class Loop:
         played = time.monotonic()
         training.account(shard)
         training.replay.append(progress.iteration, shard)
+        values = training.compare(shard)
         losses = training.learn(pool, lambda step, steps: monitor.phase(f"learning, step {step + 1:,} of {steps:,}"))
         learnt = time.monotonic()
 
@@ -156,6 +163,7 @@ class Loop:
             "positions": progress.positions,
             "learner_steps": progress.learner_steps,
             **losses,
+            **(values.metrics() if values else {}),
             **selfplay_metrics(shard),
             "selfplay/attackers_budget": 2 ** (ratio / QUARTERS),
             "speed/positions_per_second": shard.positions / (learnt - began),
@@ -184,6 +192,9 @@ class Loop:
         self.folder.prune(self.last, previous)
         monitor.row(metrics)
         self._picture(shard)
+        if warning := self.health.lopsided(shard, ratio):
+            monitor.say(warning, fold=True)
+        self.health.watch(progress.iteration, progress.learner_steps, values, losses, shard)
         self._iteration_seconds = time.monotonic() - began - (self._measurement_seconds if strength else 0)
 
     def _slow_start(self, began: float) -> str:

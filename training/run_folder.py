@@ -21,7 +21,7 @@ import errno
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from env.files import remove_drafts, write_whole
@@ -139,13 +139,22 @@ class RunFolder:
             os.close(handle)
             who = f"process {holder}" if holder else "another process"
             raise RunError(f"{self.path} is being trained by {who} at this moment; stop that one first") from None
+        if left := os.read(handle, 32).decode(errors="replace").strip():
+            self.notes.append(
+                f"Process {left}, the last one at work on {self.path}, was ended from outside: by `kill`, with the "
+                "machine, or by the system for want of memory (then --replay.memory_megabytes or "
+                "--selfplay.games_per_group should be smaller)."
+            )
+            os.lseek(handle, 0, os.SEEK_SET)
         os.ftruncate(handle, 0)
         os.write(handle, f"{os.getpid()}\n".encode())
         self._lock = handle
 
     def close(self) -> None:
-        """Give the lock back."""
+        """Give the lock back, empty: what is found in it later was left by a process that could not do that."""
         if self._lock is not None:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._lock, 0)
             os.close(self._lock)
             self._lock = None
 
@@ -184,10 +193,13 @@ class RunFolder:
         self.repair_metrics(manifest)
         return manifest
 
-    def last(self) -> tuple[Manifest, Arrays]:
+    def last(self, check: Callable[[Manifest], object] = lambda manifest: None) -> tuple[Manifest, Arrays]:
         """Return the newest iteration that can be gone on from, and its state. Damaged ones are put aside.
 
         An iteration whose own shard is damaged is taken only where there is no whole one.
+
+        Args:
+            check: raises `RunError` for a manifest of which more is damaged than this folder can know.
 
         Raises:
             RunError: where there is none.
@@ -198,6 +210,7 @@ class RunFolder:
             for folder in reversed(folders):
                 try:
                     manifest = read_manifest(folder)
+                    check(manifest)
                     state = read_arrays(folder, manifest, STATE)
                     if shard_needed and manifest.iteration:
                         read_arrays(folder, manifest, SHARD)
@@ -297,6 +310,15 @@ class RunFolder:
         """Delete all numbered checkpoints but the newest `keep`."""
         for path in sorted((self.path / "checkpoints").glob("[0-9]*.safetensors"))[:-keep]:
             path.unlink(missing_ok=True)
+
+    def newest_checkpoint(self, before: int) -> tuple[int, Path] | None:
+        """Return iteration and path of the newest numbered checkpoint before an iteration, or None."""
+        found = [
+            (int(path.stem), path)
+            for path in (self.path / "checkpoints").glob("[0-9]*.safetensors")
+            if path.stem.isdigit() and int(path.stem) < before
+        ]
+        return max(found, default=None)
 
     def checkpoint(self, iteration: int) -> Path:
         """Return where the numbered checkpoint of an iteration belongs; its folder is made."""

@@ -13,17 +13,18 @@ from typing import Annotated, Any
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from env.rules import Rules, get_rules
 from models import Evaluator, Header, PolicyValueNet, Provenance, choose_dtype, save
 from training.balance import QUARTERS, Balance
 from training.config import RunConfig
-from training.learner import Learner
+from training.health import Values, compare_values
+from training.learner import Learner, LearnerError
 from training.manifest import Arrays, Manifest, RunError
 from training.measure import Strength
 from training.metrics import Metrics, attackers_points
-from training.replay import MEGABYTE, Replay, window_size
+from training.replay import Replay
 from training.run_folder import RunFolder
 from training.selfplay import SelfPlay, search_growth
 from training.shard import Shard
@@ -70,6 +71,15 @@ class LoopState(BaseModel):
     core_seconds: float = Field(default=0.0, ge=0)
     evaluations: int = Field(default=0, ge=0)
 
+    @field_validator("sampling")
+    @classmethod
+    def _is_a_generator(cls, sampling: dict[str, Any]) -> dict[str, Any]:
+        try:
+            np.random.PCG64().state = sampling
+        except (LookupError, TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"no state of a generator: {error}") from None
+        return sampling
+
     @classmethod
     def of(cls, folder: RunFolder, manifest: Manifest) -> LoopState:
         """Return what `manifest` holds.
@@ -82,10 +92,8 @@ class LoopState(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, ("loop", *first["loc"])))
-            raise RunError(
-                f"{folder.manifest_file(manifest.iteration)} is damaged ({where}: {first['msg']}); move its folder "
-                "away to go on from the iteration before"
-            ) from None
+            path = folder.manifest_file(manifest.iteration)
+            raise RunError(f"{path} is damaged ({where}: {first['msg']})") from None
 
 
 class Training:
@@ -141,7 +149,7 @@ class Training:
         """Make the learner steps that are due; return the means of what they report.
 
         Raises:
-            training.learner.LearnerError: when a loss is not finite.
+            training.learner.LearnerError: when a loss, or a weight afterwards, is not finite.
         """
         if self.progress.positions < self.config.replay.minimum or not len(self.replay):
             return {}
@@ -155,9 +163,18 @@ class Training:
             on_step(step, steps)
         self.debt -= steps
         self.progress.learner_steps += steps
+        if not all(torch.isfinite(tensor).all() for tensor in self.learner.average.state_dict().values()):
+            raise LearnerError(
+                f"learning broke down in step {self.learner.steps}: a weight became infinite or no number; a lower "
+                "learner.learning_rate may help."
+            )
         for evaluator in self.evaluators:
             evaluator.load(self.learner.average)
         return {name: value / steps for name, value in sums.items()}
+
+    def compare(self, shard: Shard) -> Values | None:
+        """Hold what the present network says of an iteration's positions against what came of them."""
+        return compare_values(self.evaluators[0], shard)
 
     def account(self, shard: Shard) -> None:
         """Count an iteration's games and positions."""
@@ -279,16 +296,6 @@ def choose(config: RunConfig, device: str) -> Choices:
         return Choices(device, config.run.inference)
     measured = choose_dtype(new_network(config, 0), config.selfplay.games_per_group, device)
     return Choices(device, measured.dtype, {name: round(speed) for name, speed in measured.speeds.items()})
-
-
-def estimate(config: RunConfig) -> tuple[float, float]:
-    """Return roughly the megabytes of memory and of disk that the replay window takes when full, caps obeyed."""
-    rules = get_rules(config.game)
-    policy = config.selfplay.full_share * rules.size * 8 * (2 + 4)  # moves a side has, about 8 times the board's side
-    position = rules.cells + 3 + 8 + 4 + 5 * 4 + policy
-    positions = window_size(20 * config.replay.window, config.replay)
-    megabytes = positions * position / MEGABYTE
-    return min(config.replay.memory_megabytes, megabytes), min(config.replay.disk_megabytes, megabytes)
 
 
 def version() -> str:
