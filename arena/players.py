@@ -302,7 +302,10 @@ def resolve_device(device: str) -> str:
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device != "cpu" and not (device.startswith("cuda") and torch.cuda.is_available()):
-        raise PlayerError(f"device {device!r} is not there: allowed are auto, cpu and, on a machine with a GPU, cuda")
+        raise PlayerError(
+            f"device {device!r} is not there: allowed are auto, cpu and, on a machine with a GPU that PyTorch can use, "
+            "cuda (--device cpu does without one)"
+        )
     return device
 
 

@@ -122,9 +122,7 @@ def machine_failure(error: BaseException, home: Path) -> str | None:
         return f"{cause.filename} cannot be used: {cause.strerror}." if cause.filename and cause.strerror else None
     said = str(error)
     if "can't start new thread" in said:
-        return (
-            "No more threads can be started (memory, or the system's limit, is used up); --run.threads 1 needs fewer."
-        )
+        return "No more threads can be started: memory or the system's limit is used up; --run.threads 1 needs fewer."
     if isinstance(error, MemoryError) or any(words in said for words in OUT_OF_MEMORY):
         return _memory("GPU memory" if any(word in said for word in ("CUDA", "CUBLAS", "CUDNN")) else "Memory")
     return None

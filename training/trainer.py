@@ -75,7 +75,7 @@ class LoopState(BaseModel):
     @classmethod
     def _is_a_generator(cls, sampling: dict[str, Any]) -> dict[str, Any]:
         try:
-            np.random.PCG64().state = sampling
+            np.random.PCG64().state = sampling  # pyright: ignore[reportAttributeAccessIssue]
         except (LookupError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"no state of a generator: {error}") from None
         return sampling

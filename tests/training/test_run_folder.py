@@ -328,3 +328,38 @@ def test_what_is_no_run_is_told(run: RunFolder, tmp_path: Path) -> None:
         shutil.rmtree(folder)
     with pytest.raises(RunError, match="no complete iteration"):
         reopen(run).last()
+
+
+def test_who_was_ended_from_outside_is_told(run: RunFolder) -> None:
+    assert reopen(run).notes == []  # closed as it should be
+    left = RunFolder(run.path)
+    (run.path / "lock").write_text("12345\n")
+    left.lock()
+    [note] = left.notes
+    assert "Process 12345" in note
+    assert "replay.memory_megabytes" in note
+    assert (run.path / "lock").read_text() == f"{os.getpid()}\n"
+    left.close()
+    assert (run.path / "lock").read_text() == ""
+
+
+def test_what_only_the_loop_can_judge_is_put_aside_too(run: RunFolder) -> None:
+    def check(found: Manifest) -> None:
+        if found.loop["number"] == 2:
+            raise RunError("the loop of iteration 2 is damaged")
+
+    found, arrays = run.last(check)
+    assert found.iteration == int(arrays["scalar"]) == 1
+    assert run.notes == ["The run goes back to iteration 1: the loop of iteration 2 is damaged."]
+    assert (run.iterations / "damaged-000002").is_dir()
+    with pytest.raises(RunError, match="cannot go on: the loop of iteration 2 is damaged"):
+        run.last(lambda found: check(found.model_copy(update={"loop": {"number": 2}})))
+
+
+def test_the_newest_checkpoint_before_an_iteration(run: RunFolder) -> None:
+    assert run.newest_checkpoint(9) is None
+    for iteration in (2, 4, 6):
+        run.checkpoint(iteration).touch()
+    assert run.newest_checkpoint(6) == (4, run.checkpoint(4))
+    assert run.newest_checkpoint(7) == (6, run.checkpoint(6))
+    assert run.newest_checkpoint(2) is None
