@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from models.fixed_batch import FixedBatch
 from models.folded import FoldedNetwork
 from models.network import CODES, SIDES, PolicyValueNet
 
@@ -28,6 +29,8 @@ class Evaluator:
         dtype: "float32", "bfloat16" (the value's dense layers stay float32), or "auto": a measurement decides, made
             once a process for each shape of network (see `choose_dtype`, about a second).
         batch: the most positions computed at once; longer inputs are cut up.
+        fixed: whether batches are padded to a few fixed sizes, which a GPU answers by replaying CUDA graphs
+            (`models.fixed_batch`); None: on a GPU.
 
     Raises:
         ValueError: for another dtype or a batch below 1.
@@ -39,6 +42,7 @@ class Evaluator:
         device: torch.device | str = "cpu",
         dtype: str = "auto",
         batch: int = 256,
+        fixed: bool | None = None,
     ) -> None:
         if dtype not in (*DTYPES, "auto"):
             raise ValueError(f"unknown dtype {dtype!r}: allowed are {', '.join(DTYPES)} and auto")
@@ -48,6 +52,8 @@ class Evaluator:
         self.dtype = _measured_dtype(network, self.device, batch) if dtype == "auto" else dtype
         self.batch = batch
         self._network = FoldedNetwork(network, self.device, DTYPES[self.dtype])
+        fixed = self.device.type == "cuda" if fixed is None else fixed
+        self._fixed = FixedBatch(self._network, batch) if fixed else None
 
     @property
     def size(self) -> int:
@@ -57,6 +63,8 @@ class Evaluator:
     def load(self, network: PolicyValueNet) -> None:
         """Take over the present weights of a network of the same shape; ValueError if it has another."""
         self._network.load(network)
+        if self._fixed is not None:
+            self._fixed.synchronise()
 
     @torch.inference_mode()
     def __call__(
@@ -79,6 +87,9 @@ class Evaluator:
         for start in range(0, len(inputs), self.batch):
             rows = slice(start, start + self.batch)
             widest = int(counts[rows].max())
+            if self._fixed is not None:
+                self._fixed(inputs[rows], actions[rows], widest, logits[rows], values[rows])
+                continue
             chosen = self._to_device(actions[rows, :widest]).long()
             output = self._network(self._to_device(inputs[rows]))
             # The clamp is for the unspecified columns, which may hold no action number at all.

@@ -11,6 +11,8 @@ from env import Game
 from env.encoding import position_input
 from env.tables import tables
 from models import Evaluator, NetworkConfig, PolicyValueNet, choose_dtype
+from models.fixed_batch import FixedBatch
+from models.folded import FoldedNetwork
 
 ACTIONS = 7 * 7 * 4 * 6
 MOST = 4 * 49
@@ -37,10 +39,11 @@ def some_questions(batch, seed=0):
     return some_inputs(7, batch, seed).numpy(), actions, counts
 
 
+@pytest.mark.parametrize("fixed", [False, True])  # True: what a GPU does, without a GPU
 @pytest.mark.parametrize("batch", [1, 4, 11, 64])
-def test_logits_are_those_of_the_actions_asked_for(network, batch):
+def test_logits_are_those_of_the_actions_asked_for(network, batch, fixed):
     inputs, actions, counts = some_questions(11)
-    logits, values = ask(Evaluator(network, dtype="float32", batch=batch), inputs, actions, counts)
+    logits, values = ask(Evaluator(network, dtype="float32", batch=batch, fixed=fixed), inputs, actions, counts)
     with torch.inference_mode():
         expected = network(torch.from_numpy(inputs))
     np.testing.assert_allclose(values, expected.value.numpy(), atol=1e-4)
@@ -120,3 +123,28 @@ def test_auto_is_one_of_them_and_stays():
     chosen = {Evaluator(network, batch=8).dtype for _ in range(2)}
     assert len(chosen) == 1
     assert chosen <= {"float32", "bfloat16"}
+
+
+def test_fixed_batches_answer_every_question_anew_and_with_the_present_weights(network):
+    evaluator = Evaluator(network, dtype="float32", batch=40, fixed=True)
+    plain = Evaluator(network, dtype="float32")
+    torch.manual_seed(5)
+    other = lively(PolicyValueNet(7, SMALL))
+    for source, rows, seed in ((network, 11, 0), (network, 40, 1), (network, 3, 2), (other, 11, 0), (other, 90, 3)):
+        evaluator.load(source)
+        plain.load(source)
+        inputs, actions, counts = some_questions(rows, seed)
+        found, expected = (ask(each, inputs, actions, counts) for each in (evaluator, plain))
+        there = np.arange(MOST) < counts[:, None]
+        np.testing.assert_allclose(found[0][there], expected[0][there], atol=1e-4)
+        np.testing.assert_allclose(found[1], expected[1], atol=1e-4)
+    np.testing.assert_allclose(evaluator.outlook(inputs), plain.outlook(inputs), atol=1e-4)
+    assert np.isfinite(ask(evaluator, inputs, actions, np.zeros_like(counts))[1]).all()
+
+
+def test_few_sizes_serve_all_questions(network):
+    fixed = FixedBatch(FoldedNetwork(network, torch.device("cpu"), torch.float32), 40)
+    for rows in range(1, 41):
+        inputs, actions, counts = some_questions(rows)
+        fixed(inputs, actions, int(counts.max()), np.empty((rows, MOST), np.float32), np.empty(rows, np.float32))
+    assert fixed.sizes == [(8, 64), (32, 64), (40, 64)]
