@@ -164,7 +164,7 @@ class Check:
         for precision in ("float32", "bfloat16"):
             settings = config.model_copy(update={"precision": precision})
             learner = Learner(self.lively(2), settings, self.device)
-            first = learner.step(batch)["losses/policy"]
+            first = last = learner.step(batch)["losses/policy"]
             steps, began = 0, time.perf_counter()
             while time.perf_counter() < began + self.seconds or steps < 5:
                 last = learner.step(batch)["losses/policy"]
@@ -240,15 +240,13 @@ def main() -> int:
         print("PyTorch finds no GPU here; --dry-run tries the same steps on the CPU.", file=sys.stderr)
         return 2
     # What self-play needs compiled takes a minute of one core; meanwhile the GPU is looked at.
-    compiling = subprocess.Popen(
-        [sys.executable, str(ROOT / "tools" / "compile_kernels.py")], stdout=subprocess.DEVNULL
-    )
+    compiler = [sys.executable, str(ROOT / "tools" / "compile_kernels.py")]
+    compiling = subprocess.Popen(compiler, stdout=subprocess.DEVNULL)
     torch.set_num_threads(1)
     check = Check(given.dry_run)
     assert set(NEAR) == set(DTYPES)
-    facts = machine("torch", "numpy", "numba") | {
-        "device": "CPU, dry run" if check.dry else torch.cuda.get_device_name()
-    }
+    facts = machine("torch", "numpy", "numba")
+    facts["device"] = "CPU, dry run" if check.dry else torch.cuda.get_device_name()
     steps: list[tuple[str, Callable[[], Figures]]] = [
         ("answers against the CPU", check.against_the_cpu), ("graphs against plain calls", check.replay),
         ("inference/s", check.inference), ("learner", check.learner), ("self-play", check.selfplay),
