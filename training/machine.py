@@ -16,8 +16,17 @@ from training.config import RunConfig
 from training.replay import MEGABYTE
 
 SPARE = 1.125  # columns of the replay have a quarter of spare room after growing, none before: half of that on average
-# What torch and CUDA's libraries say when there is no more memory; none of them has an exception of its own for it.
-OUT_OF_MEMORY = ("allocate memory", "out of memory", "ALLOC_FAILED", "bad_alloc", "bad allocation")
+# What torch, oneDNN (the fourth and fifth) and CUDA's libraries say when there is no more memory; few of them have an
+# exception of its own for it. A primitive that was created a thousand times before lacks nothing else.
+OUT_OF_MEMORY = (
+    "allocate memory",
+    "out of memory",
+    "bad_alloc",
+    "could not create a primitive",
+    "could not create a memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUDNN_STATUS_ALLOC_FAILED",
+)
 
 
 class Estimate(NamedTuple):

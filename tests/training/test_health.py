@@ -140,7 +140,7 @@ def test_old_games_are_forgotten() -> None:
 def test_a_run_whose_value_learns_nothing_is_stopped_and_names_the_network_before(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, number in (("FIRST_STEPS", 1), ("PATIENCE", 2), ("FEWEST", 10), ("MIXED", 0.0)):
+    for name, number in (("FIRST_STEPS", 30), ("PATIENCE", 2), ("FEWEST", 10), ("MIXED", 0.0)):
         monkeypatch.setattr(health, name, number)
     run = tmp_path / "run"
     blind = ["--learner.value_weight", "0", "--learner.outlook_weight", "0", "--run.iterations", "20"]
@@ -149,6 +149,7 @@ def test_a_run_whose_value_learns_nothing_is_stopped_and_names_the_network_befor
     assert message.startswith("The value has collapsed: for 2 iterations")
     reached = max(int(path.name) for path in (run / "iterations").iterdir())
     good = run / "checkpoints" / f"{reached - 2:06d}.safetensors"
+    assert reached > 3
     assert f"The last good network is {good} (iteration {reached - 2})" in message
     assert good.exists()
     assert f"--init {good}" in message

@@ -77,6 +77,7 @@ FULL.__cause__ = OSError(errno.ENOSPC, "No space left on device")
     (MemoryError("Unable to allocate 3 GiB"), "Memory does not suffice"),
     (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"), "Memory does not"),
     (RuntimeError("std::bad_alloc"), "Memory does not suffice"),
+    (RuntimeError("could not create a primitive"), "Memory does not suffice"),
     (RuntimeError("CUDA out of memory. Tried to allocate"), "GPU memory does not suffice"),
     (RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"), "GPU memory does not suffice"),
     (RuntimeError("can't start new thread"), "No more threads can be started"),

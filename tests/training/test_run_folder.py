@@ -331,7 +331,9 @@ def test_what_is_no_run_is_told(run: RunFolder, tmp_path: Path) -> None:
 
 
 def test_who_was_ended_from_outside_is_told(run: RunFolder) -> None:
-    assert reopen(run).notes == []  # closed as it should be
+    again = reopen(run)
+    assert again.notes == []  # closed as it should be
+    again.close()
     left = RunFolder(run.path)
     (run.path / "lock").write_text("12345\n")
     left.lock()
