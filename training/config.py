@@ -139,7 +139,7 @@ class LearnerConfig(Section):
     value_weight: float = Field(default=1.0, ge=0, description="weight of the value's loss; the policy's is 1")
     outlook_weight: float = Field(default=0.5, ge=0, description="weight of the win/draw/loss outlook's loss")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
-        default="auto", description="arithmetic of the learner; auto: bfloat16 on a GPU that has it, else float32"
+        default="auto", description="arithmetic of the learner; auto: that of self-play, which is the faster one"
     )
 
     @model_validator(mode="after")

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from env.rules import Rules, get_rules
 from models import Evaluator, Header, PolicyValueNet, Provenance, choose_dtype, save
 from training.balance import QUARTERS, Balance
-from training.config import RunConfig
+from training.config import LearnerConfig, RunConfig
 from training.health import Values, compare_values
 from training.learner import Learner, LearnerError
 from training.manifest import Arrays, Manifest, RunError
@@ -112,7 +112,9 @@ class Training:
         weights, selfplay, sampling, learner = np.random.SeedSequence(config.run.seed).spawn(4)
         self.initialised = network is not None  # with weights that were given
         network = network or new_network(config, int(weights.generate_state(1)[0]))
-        self.learner = Learner(network, config.learner, choices.device, seed=int(learner.generate_state(1)[0]))
+        self.learner = Learner(
+            network, _learner_config(config, choices), choices.device, seed=int(learner.generate_state(1)[0])
+        )
         self.evaluators = [
             Evaluator(self.learner.average, choices.device, choices.inference, config.selfplay.games_per_group)
             for _ in range(config.selfplay.groups)
@@ -281,6 +283,13 @@ class Training:
             ),
         )
         save(path, network, header)
+
+
+def _learner_config(config: RunConfig, choices: Choices) -> LearnerConfig:
+    """Where the learner's arithmetic is left open it is that of self-play: both gain by bfloat16 on the same machines."""
+    if config.learner.precision != "auto":
+        return config.learner
+    return config.learner.model_copy(update={"precision": choices.inference})
 
 
 def new_network(config: RunConfig, seed: int) -> PolicyValueNet:

@@ -14,9 +14,12 @@ from models import CheckpointError
 from search.config import SearchConfig
 from training import machine
 from training.config import ReplayConfig, RunConfig, SelfPlayConfig
+from training.config_file import CONFIGS, read_config
 from training.machine import estimate, free_memory, machine_failure, shortages
 from training.replay import Replay
 from training.selfplay import SelfPlay
+from training.stopping import Stop
+from training.trainer import Choices, Training
 
 
 def guess(inputs: np.ndarray, actions: np.ndarray, counts: np.ndarray, logits: np.ndarray, values: np.ndarray) -> None:
@@ -93,3 +96,12 @@ def test_what_the_machine_refuses_is_one_sentence(error: Exception, begin: str) 
 def test_other_errors_stay_what_they_are() -> None:
     for error in (RuntimeError("shapes do not fit"), ValueError("memory"), CheckpointError("x is damaged")):
         assert machine_failure(error, Path("runs/x")) is None
+
+
+@pytest.mark.parametrize(("precision", "inference", "bfloat16"), [
+    ("auto", "bfloat16", True), ("auto", "float32", False), ("float32", "bfloat16", False),
+])  # fmt: skip
+def test_the_learner_takes_the_arithmetic_that_is_faster_here(precision: str, inference: str, bfloat16: bool) -> None:
+    config = read_config(CONFIGS / "smoke.yaml", {"learner.precision": precision})
+    training = Training(config, Choices("cpu", inference), Stop())
+    assert training.learner.bfloat16 == bfloat16
