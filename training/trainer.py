@@ -286,7 +286,7 @@ class Training:
 
 
 def _learner_config(config: RunConfig, choices: Choices) -> LearnerConfig:
-    """Where the learner's arithmetic is left open it is that of self-play: both gain by bfloat16 on the same machines."""
+    """Where the learner's arithmetic is left open it is self-play's: both gain by bfloat16 on the same machines."""
     if config.learner.precision != "auto":
         return config.learner
     return config.learner.model_copy(update={"precision": choices.inference})
