@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 MOST_SIMULATIONS = 100_000
+MOST_LEAVES = 32
+RULES = ("gumbel", "puct")
+GUMBEL, PUCT = range(len(RULES))
 
 
 class SearchConfig(BaseModel):
@@ -19,6 +22,16 @@ class SearchConfig(BaseModel):
         ge=1,
         le=MOST_SIMULATIONS,
         description="simulations a move where nothing else is said; self-play has its own numbers",
+    )
+    rule: Literal["gumbel", "puct"] = Field(
+        default="gumbel", description="how the next move to look at is chosen: Gumbel AlphaZero's rule, or AlphaZero's"
+    )
+    leaves: int = Field(
+        default=0,
+        ge=0,
+        le=MOST_LEAVES,
+        description="positions of one tree that go to the network together; 0 lets the number of games and "
+        "simulations decide. Self-play has many games and takes one of each",
     )
     considered: int = Field(
         default=16, ge=1, le=256, description="moves that sequential halving starts from at the root"
@@ -39,6 +52,16 @@ class SearchConfig(BaseModel):
     gumbel_scale: float = Field(
         default=1.0, ge=0, le=10, description="exploration noise at the root of self-play; 0 is none"
     )
+    c_puct: float = Field(default=1.25, ge=0, le=10, description="rule puct: weight of priors against values")
+    first_play_reduction: float = Field(
+        default=0.2, ge=0, le=2, description="rule puct: how much worse than their position unvisited moves are held"
+    )
+    noise_share: float = Field(
+        default=0.25, ge=0, le=1, description="rule puct: share of noise in the root's priors in self-play"
+    )
+    noise_total: float = Field(
+        default=10.0, gt=0, le=1000, description="rule puct: concentration of that Dirichlet noise, all moves together"
+    )
     discount: float = Field(
         default=0.98, gt=0.5, le=1, description="worth of a win one ply later: quick wins, slow losses"
     )
@@ -46,17 +69,20 @@ class SearchConfig(BaseModel):
 
     def settings(self) -> Settings:
         """Return what the kernels need of this."""
-        return Settings(
-            self.considered, self.visit_offset, self.value_scale, self.least_range, self.discount, self.proofs
-        )
+        return Settings(**{name: getattr(self, name) for name in Settings._fields} | {"rule": RULES.index(self.rule)})
 
 
 class Settings(NamedTuple):
-    """`SearchConfig` for kernels; the fields mean the same."""
+    """`SearchConfig` for kernels; the fields mean the same, `rule` as a number."""
 
+    rule: int
     considered: int
     visit_offset: float
     value_scale: float
     least_range: float
     discount: float
     proofs: bool
+    c_puct: float
+    first_play_reduction: float
+    noise_share: float
+    noise_total: float

@@ -11,7 +11,7 @@ import numpy as np
 
 from env.jit import kernel
 from search.config import Settings
-from search.tree import LOSS, ROOT, UNKNOWN, WIN, Choice, Edge, Node, Tree, bring_next, exact_value, use_edge
+from search.tree import LOSS, ROOT, UNKNOWN, WIN, Choice, Edge, Node, Tree, bring_next, use_edge
 
 TINY = 1e-30
 
@@ -39,6 +39,23 @@ def plan(schedule: np.ndarray, considered: int, budget: int) -> None:
                     index += 1
             visited += 1
         left = max(2, left // 2)
+
+
+@kernel
+def phase_end(considered: int, budget: int, index: int) -> int:
+    """Return the first simulation after the phase of the plan that simulation `index` is part of.
+
+    Within a phase every move that is left gets the same visits, whatever the values: only who is left in the next one
+    depends on them.
+    """
+    if considered <= 1:
+        return budget
+    phases = int(np.ceil(np.log2(considered)))
+    left, end = considered, 0
+    while end <= index:
+        end += max(1, budget // (phases * left)) * left
+        left = max(2, left // 2)
+    return min(end, budget)
 
 
 @kernel
@@ -87,26 +104,28 @@ def _bonus(edge: Edge, mixed: float, lowest: float, factor: float) -> float:
 
 
 @kernel
-def _weight(choice: Choice, edge: Edge, lowest: float, factor: float, peak: float) -> float:
+def _weight(choice: Choice, edge: Edge, mixed: float, lowest: float, factor: float, peak: float) -> float:
     """Return an edge's share of the improved policy before it is scaled to sum to 1."""
     if edge.proof == LOSS:
         return 0.0
-    return choice.prior * np.exp((edge.value - lowest) * factor - peak)
+    return choice.prior * np.exp(_bonus(edge, mixed, lowest, factor) - peak)
 
 
 @kernel
 def choose_inside(settings: Settings, node: Node, choices: np.ndarray, edges: np.ndarray) -> int:
     """Return the edge of an inner node whose visits lag most behind the improved policy, or -1 if all are lost.
 
-    A move that has not been tried is made ready for it.
+    Simulations that wait for the evaluator count as visits, which is enough to send those that follow elsewhere; they
+    have no value as yet. A move that has not been tried is made ready for it.
     """
     first, head, last = node.first, node.first + node.tried, node.first + node.count
     mixed, lowest, factor, peak = completed_values(settings, node, choices, edges)
     untried = np.exp((mixed - lowest) * factor - peak)
-    total, rest = 0.0, 1.0
+    total, rest, visits = 0.0, 1.0, max(1, node.visits)
     for index in range(first, head):
         rest -= choices[index].prior
-        total += _weight(choices[index], edges[index], lowest, factor, peak)
+        total += _weight(choices[index], edges[index], mixed, lowest, factor, peak)
+        visits += edges[index].waiting
     best, best_score = -1, -np.inf
     if head < last:
         # Rounding may leave less than there is.
@@ -114,12 +133,12 @@ def choose_inside(settings: Settings, node: Node, choices: np.ndarray, edges: np
         rest = max(rest, prior)
         total += rest * untried
         best, best_score = head, prior * untried / max(total, TINY)
-    visits = max(1, node.visits)
     for index in range(first, head):
         edge = edges[index]
         if edge.proof == LOSS:
             continue
-        score = _weight(choices[index], edge, lowest, factor, peak) / max(total, TINY) - edge.visits / visits
+        share = _weight(choices[index], edge, mixed, lowest, factor, peak) / max(total, TINY)
+        score = share - (edge.visits + edge.waiting) / visits
         if score > best_score:
             best, best_score = index, score
     if best == head:
@@ -133,21 +152,22 @@ def choose_inside(settings: Settings, node: Node, choices: np.ndarray, edges: np
 def choose_at_root(settings: Settings, tree: Tree, slot: int) -> int:
     """Return the edge that the plan wants tried: of those with the planned visits the best by noise, logit and value.
 
-    A move proven lost leaves the competition. Its visits go to the move nearest to the plan.
+    A move proven lost leaves the competition. Its visits go to the move nearest to the plan. Simulations that wait for
+    the evaluator count as visits, those of earlier searches do not.
     """
     state, node, edges = tree.slots[slot], tree.nodes[slot, ROOT], tree.edges[slot]
     mixed, lowest, factor, _ = completed_values(settings, node, tree.choices[slot], edges)
     planned = tree.schedule[slot, state.simulations]
-    gumbel, logit = state.gumbel, state.logit
+    noise, logit, kept = state.noise, state.logit, state.kept
     best, best_gap, best_score = -1, 2147483647, -np.inf
     for index in range(node.count):
         edge = edges[index]
         if edge.proof == LOSS:
             continue
-        gap = abs(edge.visits - planned)
+        gap = abs(edge.visits + edge.waiting - kept[index] - planned)
         if gap > best_gap:
             continue
-        score = gumbel[index] + logit[index] + _bonus(edge, mixed, lowest, factor)
+        score = noise[index] + logit[index] + _bonus(edge, mixed, lowest, factor)
         if gap < best_gap or score > best_score:
             best, best_gap, best_score = index, gap, score
     return best
@@ -167,7 +187,7 @@ def best_edge(settings: Settings, tree: Tree, slot: int) -> int:
             if slowest < 0 or plies > edges[slowest].plies:
                 slowest = index
         else:
-            most = max(most, edges[index].visits)
+            most = max(most, edges[index].visits - state.kept[index])
     if quickest >= 0:
         return quickest
     if most < 0:
@@ -176,9 +196,9 @@ def best_edge(settings: Settings, tree: Tree, slot: int) -> int:
     best, best_score = -1, -np.inf
     for index in range(node.count):
         edge = edges[index]
-        if edge.proof == LOSS or edge.visits != most:
+        if edge.proof == LOSS or edge.visits - state.kept[index] != most:
             continue
-        score = state.gumbel[index] + state.logit[index] + _bonus(edge, mixed, lowest, factor)
+        score = state.noise[index] + state.logit[index] + _bonus(edge, mixed, lowest, factor)
         if score > best_score:
             best, best_score = index, score
     return best
@@ -219,14 +239,3 @@ def improved_policy(settings: Settings, tree: Tree, slot: int, out: np.ndarray) 
         out[index] /= total
     return True
 
-
-@kernel
-def root_value(settings: Settings, tree: Tree, slot: int) -> float:
-    """Return the search's value of the root: exact where proven, else that of the best move, or the evaluator's."""
-    node = tree.nodes[slot, ROOT]
-    if node.proof != UNKNOWN:
-        return exact_value(node.proof, node.plies, settings.discount)
-    edge = tree.edges[slot, best_edge(settings, tree, slot)]
-    if edge.visits > 0:
-        return float(edge.value)
-    return node.total / max(1, node.visits)

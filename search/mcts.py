@@ -1,6 +1,7 @@
 """Monte-Carlo tree search for people's games: `Search` takes `Game`s and answers with moves, policies and values.
 
-Many games are searched at once, one leaf of each to a batch for the evaluator; `search.simulation` does the work.
+Many games are searched at once, and of few games many leaves, so that every call of the evaluator gets a batch;
+`search.simulation` does the work.
 """
 
 from __future__ import annotations
@@ -17,14 +18,26 @@ from env.game import Game, Move
 from env.position import PLY, REVERSIBLE, TO_PLAY, copy_position
 from env.rules import DEFENDERS, Rules, get_rules
 from env.tables import tables
-from search.config import MOST_SIMULATIONS, SearchConfig
-from search.gumbel import best_edge, improved_policy, root_value
+from search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
+from search.rule import best_edge, improved_policy, root_value
 from search.simulation import Batch, advance, new_batch, receive, require_numbers, start
 from search.tree import DRAW, LOSS, ROOT, UNKNOWN, WIN, Tree, new_tree, tree_bytes
 
 PROVEN = {UNKNOWN: None, WIN: "win", LOSS: "loss", DRAW: "draw"}
 LARGEST_BATCH = 256
 LARGEST_TREES = 2_000_000_000  # bytes that the trees of a batch may span; little of it is used (`new_tree`)
+
+
+ROWS = 16  # rows of a batch that few games fill with several leaves each
+SIMULATIONS_A_LEAF = 16  # a search has at least this many simulations for each leaf that it takes at once
+
+
+def leaves_for(games: int, simulations: int) -> int:
+    """Return how many leaves of each tree go to the evaluator at once where the settings leave it open.
+
+    Enough to fill a batch, few enough to cost no strength (measured: docs/LOG.md).
+    """
+    return max(1, min(MOST_LEAVES, ROWS // games, simulations // SIMULATIONS_A_LEAF))
 
 
 class Evaluate(Protocol):
@@ -159,13 +172,14 @@ class Search:
         if simulations is None:
             simulations = self.config.simulations if seconds is None else self._affordable(games, seconds)
         past = max(int(game.arrays.info[PLY] - game.arrays.info[REVERSIBLE]) for game in games)
-        tree, batch = self._room(len(games), simulations, past)
+        leaves = self.config.leaves or leaves_for(len(games), simulations)
+        tree, batch = self._room(len(games), simulations, past, leaves)
         for slot, game in enumerate(games):
             self._load(tree, slot, game, seeds[slot])
             start(self._tables, self._settings, tree, batch, slot, simulations, gumbel_scale, 0)
         waiting = len(games)
         while waiting:
-            self._evaluate(batch)
+            self._evaluate(batch, waiting)
             if self._stopped or (deadline is not None and time.monotonic() >= deadline):
                 for slot in range(len(games)):
                     receive(self._settings, tree, batch, slot)
@@ -184,7 +198,7 @@ class Search:
         room = LARGEST_TREES // (len(games) * tree_bytes(self.rules.size, 1))
         return max(1, min(MOST_SIMULATIONS, room, int(trial * seconds / spent)))
 
-    def _room(self, slots: int, simulations: int, past: int) -> tuple[Tree, Batch]:
+    def _room(self, slots: int, simulations: int, past: int, leaves: int) -> tuple[Tree, Batch]:
         """Return a tree and a batch of exactly `slots` slots, kept from the last call where they are large enough."""
         tree = self._tree
         if (
@@ -192,9 +206,10 @@ class Search:
             or tree.nodes.shape[0] != slots
             or tree.schedule.shape[1] < simulations
             or tree.history.shape[1] < past + simulations + 3
+            or tree.waiting.shape[1] != 2 * leaves
         ):
-            self._tree = new_tree(self.rules.size, slots, simulations, past + 64)
-            self._batch = new_batch(self.rules.size, slots)
+            self._tree = new_tree(self.rules.size, slots, simulations, past + 64, leaves)
+            self._batch = new_batch(self.rules.size, slots * leaves)
         assert self._tree is not None and self._batch is not None
         return self._tree, self._batch
 
@@ -206,11 +221,12 @@ class Search:
         root.info[PLY], root.info[REVERSIBLE] = ply - first, 0
         tree.slots[slot].random = np.uint64(seed & 0xFFFFFFFFFFFFFFFF)
 
-    def _evaluate(self, batch: Batch) -> None:
-        asked = np.flatnonzero(batch.counts)
-        if len(asked) == len(batch.counts):
-            self.evaluator(*batch)
-        elif len(asked):
+    def _evaluate(self, batch: Batch, waiting: int) -> None:
+        """Have the `waiting` rows that ask something answered."""
+        if batch.counts[:waiting].all():
+            self.evaluator(*(array[:waiting] for array in batch))
+        else:
+            asked = np.flatnonzero(batch.counts)
             part = Batch(*(array[asked] for array in batch))
             self.evaluator(*part)
             batch.logits[asked] = part.logits

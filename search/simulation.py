@@ -4,6 +4,8 @@ A simulation walks from the root to a new leaf (`descend`); the leaf's input row
 evaluator, and `receive` takes the answer and backs it up. A leaf that ends the game, or whose side to play wins at
 once, needs no evaluator and is backed up on the spot.
 
+A slot has L rows in a batch, so that up to L of its simulations wait for the evaluator at a time (`collect`).
+
 Letters in shapes as in `search.tree`.
 """
 
@@ -21,7 +23,7 @@ from env.position import PLY, TO_PLAY, copy_position
 from env.rules import DEFENDERS
 from env.tables import Tables
 from search.config import Settings
-from search.gumbel import choose_at_root, choose_inside, plan
+from search.rule import choose_at_root, choose_inside, prepare_root, wait_at
 from search.tree import (
     DRAW,
     LOSS,
@@ -34,20 +36,23 @@ from search.tree import (
     back_up,
     bring_next,
     exact_value,
-    random_unit,
+    hold,
     use_edge,
 )
 
 
+COMPLETE, WAITING, MET = 0, 1, 2  # what became of a simulation; see `descend`
+
+
 class Batch(NamedTuple):
-    """What goes to the evaluator and comes back, one row a slot.
+    """What goes to the evaluator and comes back: GL rows, those of slot g from gL on.
 
     Attributes:
-        inputs: int8 (G, S + 3), input rows (`env.encoding`).
-        actions: int16 (G, M), legal actions of the position, ascending.
-        counts: int32 (G,), how many; 0 where the slot asks nothing.
-        logits: float32 (G, M), answer: policy logits at those actions.
-        values: float32 (G,), answer: value in [-1, 1] for the side to play.
+        inputs: int8 (GL, S + 3), input rows (`env.encoding`).
+        actions: int16 (GL, M), legal actions of the position, ascending.
+        counts: int32 (GL,), how many; 0 where the row asks nothing.
+        logits: float32 (GL, M), answer: policy logits at those actions.
+        values: float32 (GL,), answer: value in [-1, 1] for the side to play.
     """
 
     inputs: np.ndarray
@@ -58,7 +63,7 @@ class Batch(NamedTuple):
 
 
 def new_batch(size: int, slots: int) -> Batch:
-    """Return an empty batch of `slots` questions to an evaluator."""
+    """Return an empty batch of `slots` questions to an evaluator, or of `slots * leaves`."""
     cells = size * size
     return Batch(
         inputs=np.zeros((slots, cells + EXTRA_INPUTS), np.int8),
@@ -97,16 +102,18 @@ def first_bad_answer(batch: Batch) -> int:
 
 
 @kernel
-def _ask(t: Tables, tree: Tree, batch: Batch, slot: int, index: int, balance: int) -> None:
-    """Reserve an edge of the node for every legal move and lay its position out for the evaluator."""
+def _ask(t: Tables, tree: Tree, batch: Batch, slot: int, column: int, index: int, balance: int) -> None:
+    """Reserve an edge of the node for every legal move and lay its position out in a row of the slot."""
     state, node = tree.slots[slot], tree.nodes[slot, index]
-    actions = batch.actions[slot]
+    row = slot * (tree.waiting.shape[1] // 2) + column
+    actions = batch.actions[row]
     count = write_moves(t, node.position, actions)
     state.edges += count
     node.count = count
-    write_input(t, node.position, tree.history[slot], balance, actions, count, batch.inputs[slot])
-    batch.counts[slot] = count
-    state.pending = index
+    write_input(t, node.position, tree.history[slot], balance, actions, count, batch.inputs[row])
+    batch.counts[row] = count
+    tree.waiting[slot, column] = index
+    state.pending += 1
 
 
 @kernel
@@ -117,33 +124,35 @@ def start(
     batch: Batch,
     slot: int,
     budget: int,
-    gumbel_scale: float,
+    noise_scale: float,
     balance: int,
 ) -> None:
     """Begin a search of `budget` simulations from the root's position, which is not the end of a game.
 
-    The root waits for the evaluator afterwards. Where its side wins at once the proof is entered first, so that
-    `finished` holds as soon as the answer has come.
+    The root waits for the evaluator afterwards, in the slot's first row. Where its side wins at once the proof is
+    entered first, so that `finished` holds as soon as the answer has come.
     """
     state, nodes, choices, edges = tree.slots[slot], tree.nodes[slot], tree.choices[slot], tree.edges[slot]
+    leaves = tree.waiting.shape[1] // 2
     root = nodes[ROOT]
     state.nodes = 0
     state.edges = 0
+    state.pending = 0
     state.simulations = 0
     state.budget = min(budget, tree.schedule.shape[1])
+    for column in range(leaves):
+        batch.counts[slot * leaves + column] = 0
+        tree.waiting[slot, column] = tree.waiting[slot, leaves + column] = NOBODY
     add_node(state, nodes, NOBODY, NOBODY)
-    _ask(t, tree, batch, slot, ROOT, balance)
+    _ask(t, tree, batch, slot, 0, ROOT, balance)
     root.tried = root.count
+    row = slot * leaves
     for index in range(root.count):
-        choices[index].action = batch.actions[slot, index]
+        choices[index].action = batch.actions[row, index]
         choices[index].prior = 0.0
+        state.kept[index] = 0
         use_edge(edges[index])
-    plan(tree.schedule[slot], min(settings.considered, root.count), state.budget)
-    for index in range(root.count):
-        noise = 0.0
-        if gumbel_scale > 0:
-            noise = -np.log(-np.log(random_unit(state))) * gumbel_scale
-        state.gumbel[index] = noise
+    prepare_root(settings, tree, slot, noise_scale)
     if settings.proofs:
         action = immediate_win(t, root.position)
         if action >= 0:
@@ -158,58 +167,91 @@ def start(
 
 
 @kernel
-def receive(settings: Settings, tree: Tree, batch: Batch, slot: int) -> None:
-    """Take the evaluator's answer for the slot's pending node and back it up."""
+def _take(settings: Settings, tree: Tree, batch: Batch, slot: int, row: int, index: int) -> None:
+    """Enter the evaluator's answer in a row for a node and back it up."""
     state, nodes, choices = tree.slots[slot], tree.nodes[slot], tree.choices[slot]
-    pending = state.pending
-    if pending < 0:
-        return
-    state.pending = NOBODY
-    batch.counts[slot] = 0
-    node = nodes[pending]
+    state.pending -= 1
+    batch.counts[row] = 0
+    node = nodes[index]
     first, count = node.first, node.count
-    logits = batch.logits[slot]
+    logits = batch.logits[row]
     highest, total = np.float32(-np.inf), np.float32(0)
-    for index in range(count):
-        highest = max(highest, logits[index])
-    for index in range(count):
-        prior = np.exp(logits[index] - highest)
-        choices[first + index].prior = prior
+    for move in range(count):
+        highest = max(highest, logits[move])
+    for move in range(count):
+        prior = np.exp(logits[move] - highest)
+        choices[first + move].prior = prior
         total += prior
-    for index in range(first, first + count):
-        choices[index].prior /= total
-    if pending == ROOT:
-        for index in range(count):
-            state.logit[index] = logits[index] - highest
+    for move in range(first, first + count):
+        choices[move].prior /= total
+    if index == ROOT:
+        for move in range(count):
+            state.logit[move] = logits[move] - highest
     else:
-        actions = batch.actions[slot]
-        for index in range(count):
-            choices[first + index].action = actions[index]
+        actions = batch.actions[row]
+        for move in range(count):
+            choices[first + move].action = actions[move]
         bring_next(node, choices)
-    value = min(1.0, max(-1.0, float(batch.values[slot])))
+    value = min(1.0, max(-1.0, float(batch.values[row])))
     node.raw = value
-    back_up(settings, nodes, tree.edges[slot], pending, value)
+    back_up(settings, nodes, tree.edges[slot], index, value)
 
 
 @kernel
-def descend(t: Tables, settings: Settings, tree: Tree, batch: Batch, slot: int, balance: int) -> bool:
+def receive(settings: Settings, tree: Tree, batch: Batch, slot: int) -> None:
+    """Take the evaluator's answers for all of the slot's nodes that wait, and back them up."""
+    leaves = tree.waiting.shape[1] // 2
+    waiting = tree.waiting[slot]
+    for column in range(leaves):
+        index = waiting[column]
+        if index >= 0:
+            waiting[column] = NOBODY
+            if leaves > 1:
+                hold(tree.nodes[slot], tree.edges[slot], index, -1)
+            _take(settings, tree, batch, slot, slot * leaves + column, index)
+    for column in range(leaves, 2 * leaves):
+        if waiting[column] >= 0:
+            hold(tree.nodes[slot], tree.edges[slot], waiting[column], -1)
+            waiting[column] = NOBODY
+
+
+@kernel
+def descend(
+    t: Tables, settings: Settings, tree: Tree, batch: Batch, slot: int, column: int, met: int, balance: int
+) -> int:
     """Walk one simulation from the root to its leaf.
 
-    Returns True where the leaf now waits for the evaluator, False where the simulation is complete already.
+    Args:
+        t, settings, tree, batch: see there.
+        slot: whose.
+        column: which of the slot's rows is free.
+        met: how many simulations have come to a node that waits already.
+        balance: see `env.encoding.write_input`.
+
+    Returns:
+        COMPLETE: it is backed up; WAITING: its leaf waits for the evaluator in the row; MET: it came to a node that
+        waits already. Then it does not count, but until the next `receive` the way that it took looks as if it had
+        been gone, so that another way is tried next.
     """
     state, nodes, history = tree.slots[slot], tree.nodes[slot], tree.history[slot]
     choices, edges = tree.choices[slot], tree.edges[slot]
+    leaves = tree.waiting.shape[1] // 2
     index = ROOT
     chosen = choose_at_root(settings, tree, slot)
-    state.simulations += 1
     while edges[chosen].child >= 0:
         index = edges[chosen].child
         node = nodes[index]
         if node.proof != UNKNOWN:
+            state.simulations += 1
             back_up(settings, nodes, edges, index, exact_value(node.proof, node.plies, settings.discount))
-            return False
+            return COMPLETE
+        if node.visits == 0:
+            hold(nodes, edges, index, 1)
+            tree.waiting[slot, leaves + met] = index
+            return MET
         history[node.position.info[PLY]] = node.position.key[0]
         chosen = choose_inside(settings, node, choices, edges)
+    state.simulations += 1
     leaf = add_node(state, nodes, index, chosen)
     edges[chosen].child = leaf
     node = nodes[leaf]
@@ -224,35 +266,60 @@ def descend(t: Tables, settings: Settings, tree: Tree, batch: Batch, slot: int, 
         node.proof = WIN
         node.plies = 1
     else:
-        _ask(t, tree, batch, slot, leaf, balance)
-        return True
+        _ask(t, tree, batch, slot, column, leaf, balance)
+        if leaves > 1:
+            hold(nodes, edges, leaf, 1)
+        return WAITING
     back_up(settings, nodes, edges, leaf, exact_value(node.proof, node.plies, settings.discount))
-    return False
+    return COMPLETE
 
 
 @kernel
-def finished(tree: Tree, slot: int) -> bool:
-    """Return whether the slot's search is over: the budget spent, or the root proven.
+def spent(tree: Tree, slot: int) -> bool:
+    """Return whether no further simulation is wanted: the budget is spent, or the root proven.
 
     A single move that is not lost is searched on, since it may be lost as well.
     """
     state = tree.slots[slot]
-    if state.pending >= 0:
-        return False
     return tree.nodes[slot, ROOT].proof != UNKNOWN or state.simulations >= state.budget
 
 
 @kernel
-def advance(t: Tables, settings: Settings, tree: Tree, batch: Batch, balance: int) -> int:
-    """Take the evaluator's answers and carry every search on to its next question.
+def finished(tree: Tree, slot: int) -> bool:
+    """Return whether the slot's search is over: nothing more is wanted, and nothing waits for the evaluator."""
+    return tree.slots[slot].pending == 0 and spent(tree, slot)
 
-    Returns the number of slots that wait for the evaluator.
+
+@kernel
+def collect(t: Tables, settings: Settings, tree: Tree, batch: Batch, slot: int, balance: int) -> int:
+    """Carry the slot's search on until its rows are full, or until it has to wait for answers; return rows in use.
+
+    It has to wait at the end of a phase of the root's plan, and after as many simulations as there are rows have met
+    nodes that wait already.
+    """
+    leaves = tree.waiting.shape[1] // 2
+    state = tree.slots[slot]
+    met, barrier = 0, -1
+    while state.pending < leaves and met < leaves and not spent(tree, slot):
+        if state.pending > 0:
+            if barrier < 0:
+                barrier = wait_at(settings, tree, slot, state.simulations - 1)
+            if state.simulations >= barrier:
+                break
+        outcome = descend(t, settings, tree, batch, slot, state.pending, met, balance)
+        if outcome == MET:
+            met += 1
+    return state.pending
+
+
+@kernel
+def advance(t: Tables, settings: Settings, tree: Tree, batch: Batch, balance: int) -> int:
+    """Take the evaluator's answers and carry every search on to its next questions.
+
+    Returns the number of rows that wait for the evaluator.
     """
     waiting = 0
     for slot in range(tree.slots.shape[0]):
         receive(settings, tree, batch, slot)
-        while not finished(tree, slot):
-            if descend(t, settings, tree, batch, slot, balance):
-                waiting += 1
-                break
+        waiting += collect(t, settings, tree, batch, slot, balance)
     return waiting

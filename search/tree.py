@@ -35,10 +35,12 @@ class Slot(np.record):  # pyright: ignore[reportIncompatibleVariableOverride]
     Attributes:
         random: uint64, state of the generator.
         nodes, edges: int32, how many are in use.
-        pending: int32, the node that waits for the evaluator, or -1.
-        simulations, budget: int32, simulations done and wanted.
+        pending: int32, how many nodes wait for the evaluator.
+        simulations, budget: int32, simulations begun and wanted.
+        noise_share: float32, how much of the root's priors is noise (PUCT).
         logit: float32 (M,), the evaluator's logits at the root.
-        gumbel: float32 (M,), noise of the root's moves.
+        noise: float32 (M,), noise of the root's moves: Gumbel's, or Dirichlet's under PUCT.
+        kept: int32 (M,), visits of the root's moves that an earlier search made (`search.reuse`).
         undo: int16 (8,), buffer for `env.board.play`.
     """
 
@@ -48,8 +50,10 @@ class Slot(np.record):  # pyright: ignore[reportIncompatibleVariableOverride]
     pending: int
     simulations: int
     budget: int
+    noise_share: float
     logit: np.ndarray
-    gumbel: np.ndarray
+    noise: np.ndarray
+    kept: np.ndarray
     undo: np.ndarray
 
 
@@ -102,6 +106,8 @@ class Edge(np.record):  # pyright: ignore[reportIncompatibleVariableOverride]
         visits: int32.
         child: int32, the node below, or -1.
         plies: int16, proof: int8, as those of a node, the move included.
+        waiting: int8, simulations that went this way and wait for the evaluator; always 0 between two batches where
+            a slot has one row in them.
     """
 
     value: float
@@ -109,6 +115,7 @@ class Edge(np.record):  # pyright: ignore[reportIncompatibleVariableOverride]
     child: int
     plies: int
     proof: int
+    waiting: int
 
 
 class Tree(NamedTuple):
@@ -121,6 +128,8 @@ class Tree(NamedTuple):
         edges: Edge (G, E), what is known of them.
         schedule: int32 (G, B), visits that the move tried by each simulation should have (sequential halving).
         history: uint64 (G, H), keys of the root's past since its last capture, then of the path that is being walked.
+        waiting: int32 (G, 2L), first the node that each of the slot's L rows of the batch is about, or -1; then the
+            nodes at which simulations met one that waits already (`search.simulation.descend`), or -1.
     """
 
     slots: np.ndarray
@@ -129,6 +138,7 @@ class Tree(NamedTuple):
     edges: np.ndarray
     schedule: np.ndarray
     history: np.ndarray
+    waiting: np.ndarray
 
 
 def _record(kind: type[np.record], *fields: tuple) -> np.dtype:
@@ -138,8 +148,10 @@ def _record(kind: type[np.record], *fields: tuple) -> np.dtype:
 def _slot_dtype(size: int) -> np.dtype:
     counts = [(name, np.int32) for name in ("nodes", "edges", "pending", "simulations", "budget")]
     moves = (4 * size * size,)
-    arrays = [("logit", np.float32, moves), ("gumbel", np.float32, moves), ("undo", np.int16, (8,))]
-    return _record(Slot, ("random", np.uint64), *counts, *arrays)
+    arrays = [("logit", np.float32, moves), ("noise", np.float32, moves), ("kept", np.int32, moves)]
+    return _record(
+        Slot, ("random", np.uint64), *counts, ("noise_share", np.float32), *arrays, ("undo", np.int16, (8,))
+    )
 
 
 def _node_dtype(size: int) -> np.dtype:
@@ -152,7 +164,13 @@ def _node_dtype(size: int) -> np.dtype:
 
 CHOICE = _record(Choice, ("prior", np.float32), ("action", np.int16))
 EDGE = _record(
-    Edge, ("value", np.float32), ("visits", np.int32), ("child", np.int32), ("plies", np.int16), ("proof", np.int8)
+    Edge,
+    ("value", np.float32),
+    ("visits", np.int32),
+    ("child", np.int32),
+    ("plies", np.int16),
+    ("proof", np.int8),
+    ("waiting", np.int8),
 )
 
 
@@ -161,24 +179,23 @@ def tree_bytes(size: int, simulations: int) -> int:
     return simulations * (_node_dtype(size).itemsize + 4 * size * size * (CHOICE.itemsize + EDGE.itemsize))
 
 
-def new_tree(size: int, slots: int, simulations: int, history: int) -> Tree:
+def new_tree(size: int, slots: int, simulations: int, history: int, leaves: int = 1) -> Tree:
     """Return empty trees for `slots` games on a board of `size`, up to `simulations` a search.
 
-    `history` is the number of plies that a root's past may have. Arrays are sized for the worst case; the operating
+    `history` is the number of plies that a root's past may have, `leaves` how many rows a slot has in a batch. Arrays are sized for the worst case; the operating
     system gives memory only to the part that is used.
     """
     nodes = simulations + 2
     edges = nodes * 4 * size * size
-    tree = Tree(
+    return Tree(
         slots=np.zeros(slots, _slot_dtype(size)),
         nodes=np.empty((slots, nodes), _node_dtype(size)),
         choices=np.empty((slots, edges), CHOICE),
         edges=np.empty((slots, edges), EDGE),
         schedule=np.zeros((slots, simulations), np.int32),
         history=np.zeros((slots, history + nodes + 1), np.uint64),
+        waiting=np.full((slots, 2 * leaves), NOBODY, np.int32),
     )
-    tree.slots["pending"] = NOBODY
-    return tree
 
 
 @kernel
@@ -234,6 +251,7 @@ def use_edge(edge: Edge) -> None:
     edge.proof = UNKNOWN
     edge.plies = 0
     edge.child = NOBODY
+    edge.waiting = 0
 
 
 @kernel
@@ -248,6 +266,14 @@ def bring_next(node: Node, choices: np.ndarray) -> None:
         one, other = choices[best], choices[head]
         one.action, other.action = other.action, one.action
         one.prior, other.prior = other.prior, one.prior
+
+
+@kernel
+def hold(nodes: np.ndarray, edges: np.ndarray, index: int, change: int) -> None:
+    """Add `change` to the simulations that wait below every edge from the node up to the root."""
+    while nodes[index].edge >= 0:
+        edges[nodes[index].edge].waiting += change
+        index = nodes[index].parent
 
 
 @kernel

@@ -16,7 +16,7 @@ from env.position import ATTACKER, DEFENDER, PLY, TO_PLAY, load
 from env.rules import ATTACKERS
 from env.tables import Tables
 from search.config import Settings
-from search.gumbel import best_edge, improved_policy, root_value
+from search.rule import best_edge, improved_policy, root_value
 from search.simulation import Batch, descend, finished, receive, start
 from search.tree import ROOT, WIN, Slot, Tree, random_unit
 
@@ -264,11 +264,11 @@ def advance_games(t: Tables, settings: Settings, rules: PlaySettings, tree: Tree
     over = 0
     for slot in range(slots.state.shape[0]):
         receive(settings, tree, batch, slot)
-        while slots.state[slot] == RUNNING and tree.slots[slot].pending < 0:
+        while slots.state[slot] == RUNNING and tree.slots[slot].pending == 0:
             if finished(tree, slot):
                 _move(t, settings, rules, tree, batch, slots, slot)
             else:
-                descend(t, settings, tree, batch, slot, int(slots.balance[slot]))
+                descend(t, settings, tree, batch, slot, 0, 0, int(slots.balance[slot]))
         if slots.state[slot] != RUNNING:
             over += 1
     return over

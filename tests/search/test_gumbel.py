@@ -46,7 +46,7 @@ def grow(case: dict[str, Any]) -> tuple[Tree, SearchConfig]:
     tree.history[0, : game.ply + 1] = game.history[: game.ply + 1]
     assert root.info[PLY] == game.ply
     start(t, settings, tree, batch, 0, case["simulations"], 0.0, 0)
-    tree.slots[0].gumbel[: len(case["gumbel"])] = case["gumbel"]
+    tree.slots[0].noise[: len(case["gumbel"])] = case["gumbel"]
     evaluator = HashEvaluator(case["evaluator"])
     waiting = 1
     while waiting:
