@@ -60,11 +60,18 @@ def new_position(rules: Rules) -> Position:
 
 
 @kernel
+def copy_array(source: np.ndarray, destination: np.ndarray) -> None:
+    """Copy a one-dimensional array over another; assigning a slice would allocate memory."""
+    for index in range(source.shape[0]):
+        destination[index] = source[index]
+
+
+@kernel
 def copy_position(source: Position, destination: Position) -> None:
     """Copy every array of one position over those of another."""
-    destination.board[:] = source.board
-    destination.lines[:] = source.lines
-    destination.info[:] = source.info
+    copy_array(source.board, destination.board)
+    copy_array(source.lines, destination.lines)
+    copy_array(source.info, destination.info)
     destination.key[0] = source.key[0]
 
 
@@ -73,7 +80,8 @@ def load(t: Tables, board: np.ndarray, to_play: int, pos: Position, history: np.
     """Set up `board` (int8 (S,), with exactly one king) as ply 0, its own first occurrence."""
     n = t.size
     key = t.side_key[0] if to_play == DEFENDERS else np.uint64(0)
-    pos.lines[:] = 0
+    for line in range(3 * n):
+        pos.lines[line] = 0
     for square in range(n * n):
         piece = board[square]
         pos.board[square] = piece

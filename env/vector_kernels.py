@@ -10,7 +10,7 @@ from env.board import AGREEMENT, FORFEIT, NONE, play, winner
 from env.encoding import EXTRA_INPUTS, PLANES, write_input, write_planes
 from env.jit import kernel
 from env.moves import write_moves
-from env.position import PLY, TO_PLAY, Position, copy_position, new_position
+from env.position import PLY, TO_PLAY, Position, copy_array, copy_position, new_position
 from env.rules import ATTACKERS, Rules
 from env.tables import Tables
 
@@ -206,8 +206,8 @@ def step_games(
             ends.reason[index] = reason
             if truncated:
                 _refresh(t, slot, history[index], mask[index], planes[index])
-                ends.planes[index] = planes[index]
-                ends.mask[index] = mask[index]
+                copy_array(planes[index].reshape(-1), ends.planes[index].reshape(-1))
+                copy_array(mask[index], ends.mask[index])
             else:
                 _observe(t, slot, history[index], 0, ends.planes[index])
             _begin(slot, history[index], start)

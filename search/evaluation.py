@@ -97,7 +97,7 @@ def evaluate(t: Tables, weights: np.ndarray, pos: Position, soldiers: np.ndarray
 @kernel
 def count_soldiers(pos: Position, soldiers: np.ndarray) -> None:
     """Write the attackers and the defenders (without the king) on the board to `soldiers`, int32 (2,)."""
-    soldiers[:] = 0
+    soldiers[0] = soldiers[1] = 0
     for piece in pos.board:
         if piece == ATTACKER:
             soldiers[0] += 1

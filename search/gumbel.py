@@ -11,7 +11,7 @@ import numpy as np
 
 from env.jit import kernel
 from search.config import Settings
-from search.tree import LOSS, ROOT, UNKNOWN, WIN, Choice, Edge, Node, Tree, bring_next, use_edge
+from search.tree import LOSS, ROOT, UNKNOWN, WIN, Choice, Edge, Node, Slot, Tree, bring_next, use_edge
 
 TINY = 1e-30
 
@@ -149,15 +149,15 @@ def choose_inside(settings: Settings, node: Node, choices: np.ndarray, edges: np
 
 
 @kernel
-def choose_at_root(settings: Settings, tree: Tree, slot: int) -> int:
-    """Return the edge that the plan wants tried: of those with the planned visits the best by noise, logit and value.
+def choose_at_root(
+    settings: Settings, state: Slot, node: Node, choices: np.ndarray, edges: np.ndarray, planned: int
+) -> int:
+    """Return the root's edge that the plan wants tried: of those with `planned` visits the best by noise, logit, value.
 
     A move proven lost leaves the competition. Its visits go to the move nearest to the plan. Simulations that wait for
     the evaluator count as visits, those of earlier searches do not.
     """
-    state, node, edges = tree.slots[slot], tree.nodes[slot, ROOT], tree.edges[slot]
-    mixed, lowest, factor, _ = completed_values(settings, node, tree.choices[slot], edges)
-    planned = tree.schedule[slot, state.simulations]
+    mixed, lowest, factor, _ = completed_values(settings, node, choices, edges)
     noise, logit, kept = state.noise, state.logit, state.kept
     best, best_gap, best_score = -1, 2147483647, -np.inf
     for index in range(node.count):

@@ -73,10 +73,8 @@ def choose_inside(settings: Settings, node: Node, choices: np.ndarray, edges: np
 
 
 @kernel
-def choose_at_root(settings: Settings, tree: Tree, slot: int) -> int:
+def choose_at_root(settings: Settings, state: Slot, node: Node, choices: np.ndarray, edges: np.ndarray) -> int:
     """Return the edge of the root that PUCT prefers, noise included; -1 if all are lost."""
-    state, node = tree.slots[slot], tree.nodes[slot, ROOT]
-    choices, edges = tree.choices[slot], tree.edges[slot]
     visits, visited = max(1, node.visits), 0.0
     for index in range(node.count):
         visits += edges[index].waiting

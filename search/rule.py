@@ -7,7 +7,7 @@ import numpy as np
 from env.jit import kernel
 from search import gumbel, puct
 from search.config import PUCT, Settings
-from search.tree import ROOT, UNKNOWN, Node, Tree, exact_value, random_unit
+from search.tree import ROOT, UNKNOWN, Node, Slot, Tree, exact_value, random_unit
 
 
 @kernel
@@ -37,11 +37,13 @@ def choose_inside(settings: Settings, node: Node, choices: np.ndarray, edges: np
 
 
 @kernel
-def choose_at_root(settings: Settings, tree: Tree, slot: int) -> int:
+def choose_at_root(
+    settings: Settings, state: Slot, node: Node, choices: np.ndarray, edges: np.ndarray, schedule: np.ndarray
+) -> int:
     """Return the edge of the root to go on by."""
     if settings.rule == PUCT:
-        return puct.choose_at_root(settings, tree, slot)
-    return gumbel.choose_at_root(settings, tree, slot)
+        return puct.choose_at_root(settings, state, node, choices, edges)
+    return gumbel.choose_at_root(settings, state, node, choices, edges, schedule[state.simulations])
 
 
 @kernel

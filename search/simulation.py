@@ -31,6 +31,8 @@ from search.tree import (
     ROOT,
     UNKNOWN,
     WIN,
+    Node,
+    Slot,
     Tree,
     add_node,
     back_up,
@@ -102,18 +104,19 @@ def first_bad_answer(batch: Batch) -> int:
 
 
 @kernel
-def _ask(t: Tables, tree: Tree, batch: Batch, slot: int, column: int, index: int, balance: int) -> None:
-    """Reserve an edge of the node for every legal move and lay its position out in a row of the slot."""
-    state, node = tree.slots[slot], tree.nodes[slot, index]
-    row = slot * (tree.waiting.shape[1] // 2) + column
-    actions = batch.actions[row]
+def _ask(
+    t: Tables, state: Slot, node: Node, history: np.ndarray, balance: int, actions: np.ndarray, inputs: np.ndarray
+) -> int:
+    """Reserve an edge of the node for every legal move, lay its position out in a row and return how many they are.
+
+    What is called for every simulation gets the few arrays that it needs: handing on all of a tree takes time.
+    """
     count = write_moves(t, node.position, actions)
     state.edges += count
     node.count = count
-    write_input(t, node.position, tree.history[slot], balance, actions, count, batch.inputs[row])
-    batch.counts[row] = count
-    tree.waiting[slot, column] = index
+    write_input(t, node.position, history, balance, actions, count, inputs)
     state.pending += 1
+    return count
 
 
 @kernel
@@ -144,9 +147,10 @@ def start(
         batch.counts[slot * leaves + column] = 0
         tree.waiting[slot, column] = tree.waiting[slot, leaves + column] = NOBODY
     add_node(state, nodes, NOBODY, NOBODY)
-    _ask(t, tree, batch, slot, 0, ROOT, balance)
-    root.tried = root.count
     row = slot * leaves
+    batch.counts[row] = _ask(t, state, root, tree.history[slot], balance, batch.actions[row], batch.inputs[row])
+    tree.waiting[slot, 0] = ROOT
+    root.tried = root.count
     for index in range(root.count):
         choices[index].action = batch.actions[row, index]
         choices[index].prior = 0.0
@@ -167,14 +171,9 @@ def start(
 
 
 @kernel
-def _take(settings: Settings, tree: Tree, batch: Batch, slot: int, row: int, index: int) -> None:
-    """Enter the evaluator's answer in a row for a node and back it up."""
-    state, nodes, choices = tree.slots[slot], tree.nodes[slot], tree.choices[slot]
-    state.pending -= 1
-    batch.counts[row] = 0
-    node = nodes[index]
+def _take(state: Slot, node: Node, choices: np.ndarray, actions: np.ndarray, logits: np.ndarray) -> None:
+    """Enter the evaluator's answer about the policy of a node."""
     first, count = node.first, node.count
-    logits = batch.logits[row]
     highest, total = np.float32(-np.inf), np.float32(0)
     for move in range(count):
         highest = max(highest, logits[move])
@@ -184,34 +183,38 @@ def _take(settings: Settings, tree: Tree, batch: Batch, slot: int, row: int, ind
         total += prior
     for move in range(first, first + count):
         choices[move].prior /= total
-    if index == ROOT:
+    if node.edge < 0:
         for move in range(count):
             state.logit[move] = logits[move] - highest
     else:
-        actions = batch.actions[row]
         for move in range(count):
             choices[first + move].action = actions[move]
         bring_next(node, choices)
-    value = min(1.0, max(-1.0, float(batch.values[row])))
-    node.raw = value
-    back_up(settings, nodes, tree.edges[slot], index, value)
 
 
 @kernel
 def receive(settings: Settings, tree: Tree, batch: Batch, slot: int) -> None:
     """Take the evaluator's answers for all of the slot's nodes that wait, and back them up."""
     leaves = tree.waiting.shape[1] // 2
+    state, nodes, choices, edges = tree.slots[slot], tree.nodes[slot], tree.choices[slot], tree.edges[slot]
     waiting = tree.waiting[slot]
     for column in range(leaves):
         index = waiting[column]
-        if index >= 0:
-            waiting[column] = NOBODY
-            if leaves > 1:
-                hold(tree.nodes[slot], tree.edges[slot], index, -1)
-            _take(settings, tree, batch, slot, slot * leaves + column, index)
+        if index < 0:
+            continue
+        waiting[column] = NOBODY
+        state.pending -= 1
+        row, node = slot * leaves + column, nodes[index]
+        batch.counts[row] = 0
+        if leaves > 1:
+            hold(nodes, edges, index, -1)
+        _take(state, node, choices, batch.actions[row], batch.logits[row])
+        value = min(1.0, max(-1.0, float(batch.values[row])))
+        node.raw = value
+        back_up(settings, nodes, edges, index, value)
     for column in range(leaves, 2 * leaves):
         if waiting[column] >= 0:
-            hold(tree.nodes[slot], tree.edges[slot], waiting[column], -1)
+            hold(nodes, edges, waiting[column], -1)
             waiting[column] = NOBODY
 
 
@@ -237,7 +240,7 @@ def descend(
     choices, edges = tree.choices[slot], tree.edges[slot]
     leaves = tree.waiting.shape[1] // 2
     index = ROOT
-    chosen = choose_at_root(settings, tree, slot)
+    chosen = choose_at_root(settings, state, nodes[ROOT], choices, edges, tree.schedule[slot])
     while edges[chosen].child >= 0:
         index = edges[chosen].child
         node = nodes[index]
@@ -266,7 +269,9 @@ def descend(
         node.proof = WIN
         node.plies = 1
     else:
-        _ask(t, tree, batch, slot, column, leaf, balance)
+        row = slot * leaves + column
+        batch.counts[row] = _ask(t, state, node, history, balance, batch.actions[row], batch.inputs[row])
+        tree.waiting[slot, column] = leaf
         if leaves > 1:
             hold(nodes, edges, leaf, 1)
         return WAITING

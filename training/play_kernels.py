@@ -12,7 +12,7 @@ import numpy as np
 from env.board import NONE, play, winner
 from env.encoding import EXTRA_INPUTS
 from env.jit import kernel
-from env.position import ATTACKER, DEFENDER, PLY, TO_PLAY, load
+from env.position import ATTACKER, DEFENDER, PLY, TO_PLAY, copy_array, load
 from env.rules import ATTACKERS
 from env.tables import Tables
 from search.config import Settings
@@ -134,7 +134,7 @@ def begin_search(t: Tables, settings: Settings, rules: PlaySettings, tree: Tree,
         wanted = rules.simulations if slots.full[slot] else rules.fast_simulations
         budget = searches_for(wanted, balance, to_play)
     start(t, settings, tree, batch, slot, budget, rules.gumbel_scale, balance)
-    slots.input[slot] = batch.inputs[slot]
+    copy_array(batch.inputs[slot], slots.input[slot])
 
 
 @kernel
@@ -176,7 +176,7 @@ def begin_game(
         layout += 1
     slots.state[slot] = RUNNING
     slots.layout[slot] = layout
-    slots.start[slot] = rules.layout_boards[layout]
+    copy_array(rules.layout_boards[layout], slots.start[slot])
     slots.missing[slot] = 0
     slots.records[slot] = 0
     slots.balance[slot] = 0
@@ -210,7 +210,7 @@ def _draw_from_prior(tree: Tree, slot: int) -> int:
 def _record(settings: Settings, tree: Tree, slots: Slots, slot: int) -> None:
     row, root = slots.records[slot], tree.nodes[slot, ROOT]
     slots.record_ply[slot, row] = root.position.info[PLY]
-    slots.record_input[slot, row] = slots.input[slot]
+    copy_array(slots.input[slot], slots.record_input[slot, row])
     slots.record_count[slot, row] = root.count
     for edge in range(root.count):
         slots.record_actions[slot, row, edge] = tree.choices[slot, edge].action
