@@ -38,6 +38,7 @@ def random_games(
     pos: Position,
     history: np.ndarray,
     moves: np.ndarray,
+    undo: np.ndarray,
     listed: bool,
     plies: int,
     seed: np.uint64,
@@ -47,12 +48,11 @@ def random_games(
     Args:
         t, pos, history: see `env.position`; history has MOST_PLIES + 1 entries.
         board: int8 (S,), the start.
-        moves: int16 (4S,), room for the legal moves.
+        moves: int16 (4S,), room for the legal moves; undo: int16 (8,).
         listed: write down all legal moves and take one; else count them and find one.
         plies: how many moves to play.
         seed: of the xorshift generator (Marsaglia 2003), not zero.
     """
-    undo = np.zeros(8, np.int16)
     games, ply = 0, 0
     over = True
     for _ in range(plies):
@@ -85,10 +85,10 @@ def measure_perft(game: str, layout: str, depth: int) -> dict[str, Any]:
 
 def measure_random(rules: Rules, listed: bool) -> dict[str, Any]:
     t, pos, history = tables(rules), new_position(rules), np.zeros(MOST_PLIES + 1, np.uint64)
-    board, moves = Game(rules).board, np.empty(4 * rules.cells, np.int16)
+    board, moves, undo = Game(rules).board, np.empty(4 * rules.cells, np.int16), np.zeros(8, np.int16)
 
     def run(plies: int) -> int:
-        return random_games(t, board, pos, history, moves, listed, plies, np.uint64(20))
+        return random_games(t, board, pos, history, moves, undo, listed, plies, np.uint64(20))
 
     run(10)
     seconds, _ = best_of(5, lambda: run(PLIES), time.thread_time)

@@ -65,6 +65,23 @@ class SearchConfig(BaseModel):
     discount: float = Field(
         default=0.98, gt=0.5, le=1, description="worth of a win one ply later: quick wins, slow losses"
     )
+    cache: int = Field(
+        default=0,
+        ge=0,
+        le=1 << 22,
+        description="evaluations that are remembered, by everything that the network sees of a position; in self-play "
+        "by each group, within an iteration",
+    )
+    reuse: bool = Field(
+        default=False,
+        description="a search goes on with what the search before it found out below the position that was reached",
+    )
+    symmetries: int = Field(
+        default=1,
+        ge=1,
+        le=8,
+        description="play only: the root's evaluation is the mean over this many turned and mirrored boards",
+    )
     proofs: bool = Field(default=True, description="back up exact wins, losses and draws (MCTS-solver)")
 
     def settings(self) -> Settings:
@@ -86,3 +103,4 @@ class Settings(NamedTuple):
     first_play_reduction: float
     noise_share: float
     noise_total: float
+    symmetries: int

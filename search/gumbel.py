@@ -238,4 +238,3 @@ def improved_policy(settings: Settings, tree: Tree, slot: int, out: np.ndarray) 
     for index in range(node.count):
         out[index] /= total
     return True
-

@@ -8,27 +8,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from env.encoding import position_input
-from env.game import Game, Move
-from env.position import PLY, REVERSIBLE, TO_PLAY, copy_position
-from env.rules import DEFENDERS, Rules, get_rules
+from env.game import Game
+from env.position import PLY, REVERSIBLE, copy_position
+from env.rules import Rules, get_rules
 from env.tables import tables
+from search.cache import forget, new_cache
 from search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
-from search.rule import best_edge, improved_policy, root_value
+from search.result import SearchResult, read_result
+from search.reuse import go_on, keep_below, node_after, shift_plies
 from search.simulation import Batch, advance, new_batch, receive, require_numbers, start
-from search.tree import DRAW, LOSS, ROOT, UNKNOWN, WIN, Tree, new_tree, tree_bytes
+from search.symmetry import average_over_symmetries
+from search.tree import NOBODY, ROOT, Tree, new_tree, tree_bytes
 
-PROVEN = {UNKNOWN: None, WIN: "win", LOSS: "loss", DRAW: "draw"}
 LARGEST_BATCH = 256
 LARGEST_TREES = 2_000_000_000  # bytes that the trees of a batch may span; little of it is used (`new_tree`)
-
-
 ROWS = 16  # rows of a batch that few games fill with several leaves each
+MOST_MOVES_AHEAD = 4  # a tree is kept for a game that has gone on by no more moves than these
 SIMULATIONS_A_LEAF = 16  # a search has at least this many simulations for each leaf that it takes at once
 
 
@@ -58,43 +58,21 @@ class Evaluate(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class SearchResult:
-    """What a search found out about one position, from the view of the side to play.
+_Key = tuple[tuple[str, str], tuple[int, ...]]
 
-    Attributes:
-        move: the move to play.
-        actions: int16 (K,), numbers of the K legal moves.
-        visits: int32 (K,), simulations that each of them got.
-        policy: float32 (K,), improved policy, sums to 1.
-        prior: float32 (K,), the network's policy.
-        values: float32 (K,), each move's value in [-1, 1]; NaN where it was not tried.
-        proofs: int8 (K,), what is proven of each move: UNKNOWN, WIN, LOSS or DRAW of `search.tree`.
-        value: value of the position, discounted by the plies to the end.
-        outlook: chances of (win, draw, loss), undiscounted; None where the evaluator cannot tell.
-        proven: "win", "loss" or "draw" where the result is certain, else None.
-        proven_plies: plies to the end by that proof; an upper bound.
-        line: the moves that the search expects, the chosen one first.
-        simulations: how many were done.
-    """
 
-    move: Move
-    actions: np.ndarray
-    visits: np.ndarray
-    policy: np.ndarray
-    prior: np.ndarray
-    values: np.ndarray
-    proofs: np.ndarray
-    value: float
-    outlook: tuple[float, float, float] | None
-    proven: str | None
-    proven_plies: int
-    line: list[Move]
-    simulations: int
+def _key(game: Game, plies: int) -> _Key:
+    """Return what tells a game's first plies from those of all other games: its start and its moves."""
+    return game.start, tuple(game.actions[:plies])
 
 
 class Search:
     """Searches moves for games of one kind with one evaluator. Not for two threads at once.
+
+    With `config.reuse` the trees of the last call of `run` are kept, and a search goes on with what it finds there
+    about a game that has gone on since by at most `MOST_MOVES_AHEAD` moves. With `config.cache` evaluations are
+    remembered. Either makes what a search finds depend on the searches before it, and asks for `forget` when the
+    evaluator changes.
 
     Args:
         rules: the game, or its name.
@@ -110,6 +88,9 @@ class Search:
         self._settings = self.config.settings()
         self._tree: Tree | None = None
         self._batch: Batch | None = None
+        self._cache = new_cache(self.rules.size, self.config.cache)
+        self._kept: dict[_Key, int] = {}
+        self._pace: tuple[int, float] | None = None
         self._stopped = False
 
     def stop(self) -> None:
@@ -168,130 +149,149 @@ class Search:
         gumbel_scale: float,
         seeds: Sequence[int],
     ) -> list[SearchResult]:
-        deadline = None if seconds is None else time.monotonic() + seconds
-        if simulations is None:
+        begun = time.monotonic()
+        if simulations is None:  # a trial that this takes is part of the time
             simulations = self.config.simulations if seconds is None else self._affordable(games, seconds)
         past = max(int(game.arrays.info[PLY] - game.arrays.info[REVERSIBLE]) for game in games)
         leaves = self.config.leaves or leaves_for(len(games), simulations)
         tree, batch = self._room(len(games), simulations, past, leaves)
-        for slot, game in enumerate(games):
-            self._load(tree, slot, game, seeds[slot])
-            start(self._tables, self._settings, tree, batch, slot, simulations, gumbel_scale, 0)
-        waiting = len(games)
-        while waiting:
-            self._evaluate(batch, waiting)
-            if self._stopped or (deadline is not None and time.monotonic() >= deadline):
-                for slot in range(len(games)):
+        places = self._places(tree, games, simulations)
+        self._kept = {}
+        for (slot, node), game, seed in zip(places, games, seeds):
+            tree.slots[slot].random = np.uint64(seed & 0xFFFFFFFFFFFFFFFF)
+            if node < 0:
+                self._load(tree, slot, game)
+                start(self._tables, self._settings, tree, batch, slot, simulations, gumbel_scale, 0)
+            else:
+                self._keep(tree, slot, node, game)
+                go_on(self._settings, tree, slot, simulations, gumbel_scale)
+        waiting = int(np.count_nonzero(batch.counts))
+        if waiting:
+            self._evaluate(batch, waiting, self.config.symmetries)
+        while True:
+            if self._stopped or (seconds is not None and time.monotonic() >= begun + seconds):
+                for slot, _ in places:
                     receive(self._settings, tree, batch, slot)
                 break
             waiting = advance(self._tables, self._settings, tree, batch, 0)
-        return [self._result(tree, slot, game) for slot, game in enumerate(games)]
+            if not waiting:
+                break
+            self._evaluate(batch, waiting)
+        results = [
+            read_result(self._tables, self._settings, tree, slot, game, self.evaluator)
+            for (slot, _), game in zip(places, games)
+        ]
+        if self.config.reuse:
+            self._kept = {_key(game, game.ply): slot for (slot, _), game in zip(places, games)}
+        done = min(result.simulations for result in results)
+        if done >= 64:
+            self._pace = len(games), done / max(1e-6, time.monotonic() - begun)
+        return results
 
     def _affordable(self, games: Sequence[Game], seconds: float) -> int:
-        """Return how many simulations fit into `seconds`, by a short trial."""
-        trial = 8
-        begin = time.monotonic()
-        self._run(games, trial, None, 0.0, range(len(games)))
-        begin, before = time.monotonic(), begin
-        self._run(games, trial, None, 0.0, range(len(games)))
-        spent = max(1e-6, min(time.monotonic() - begin, begin - before))
+        """Return how many simulations fit into `seconds`: by the last search, or by a short trial."""
+        if self._pace is None or self._pace[0] != len(games):
+            trial = 8 * leaves_for(len(games), MOST_SIMULATIONS)
+            paces = []
+            for _ in range(2):  # the first time much is done that is never done again
+                self.forget()
+                begin = time.monotonic()
+                results = self._run(games, trial, seconds / 4, 0.0, range(len(games)))
+                done = min(result.simulations for result in results)
+                paces.append(max(1, done) / max(1e-6, time.monotonic() - begin))
+            self.forget()
+            self._pace = len(games), max(paces)
         room = LARGEST_TREES // (len(games) * tree_bytes(self.rules.size, 1))
-        return max(1, min(MOST_SIMULATIONS, room, int(trial * seconds / spent)))
+        return max(1, min(MOST_SIMULATIONS, room, int(self._pace[1] * seconds)))
 
-    def _room(self, slots: int, simulations: int, past: int, leaves: int) -> tuple[Tree, Batch]:
-        """Return a tree and a batch of exactly `slots` slots, kept from the last call where they are large enough."""
+    def forget(self) -> None:
+        """Forget trees and evaluations of earlier searches, as is needed when the evaluator has learnt."""
+        self._kept = {}
+        forget(self._cache)
+
+    def _room(self, games: int, simulations: int, past: int, leaves: int) -> tuple[Tree, Batch]:
+        """Return a tree and a batch for the games, those of the last call where they are large enough."""
         tree = self._tree
+        room = LARGEST_TREES // (games * tree_bytes(self.rules.size, 1))
+        kept = max(0, min(3 * simulations, room - simulations)) if self.config.reuse else 0
         if (
             tree is None
-            or tree.nodes.shape[0] != slots
+            or not (games <= tree.nodes.shape[0] if self._kept else games == tree.nodes.shape[0])
             or tree.schedule.shape[1] < simulations
-            or tree.history.shape[1] < past + simulations + 3
-            or tree.waiting.shape[1] != 2 * leaves
+            or tree.history.shape[1] < past + tree.nodes.shape[1] + 1
         ):
-            self._tree = new_tree(self.rules.size, slots, simulations, past + 64, leaves)
-            self._batch = new_batch(self.rules.size, slots * leaves)
-        assert self._tree is not None and self._batch is not None
-        return self._tree, self._batch
+            tree = new_tree(self.rules.size, games, simulations + kept // 8, past + 64, leaves, kept, self._cache)
+            self._kept = {}
+        if tree.waiting.shape[1] != 2 * leaves:
+            tree = tree._replace(waiting=np.full((len(tree.slots), 2 * leaves), NOBODY, np.int32))
+        rows = len(tree.slots) * leaves
+        if self._batch is None or len(self._batch.counts) != rows:
+            self._batch = new_batch(self.rules.size, rows)
+        self._tree = tree
+        for name in ("pending", "simulations", "budget"):  # slots that no game takes have nothing to do
+            tree.slots[name] = 0
+        tree.waiting[:] = NOBODY
+        self._batch.counts[:] = 0
+        return tree, self._batch
 
-    def _load(self, tree: Tree, slot: int, game: Game, seed: int) -> None:
+    def _places(self, tree: Tree, games: Sequence[Game], simulations: int) -> list[tuple[int, int]]:
+        """Return each game's slot, and the node in it from which its search can go on, or -1."""
+        found: dict[int, tuple[int, int]] = {}
+        free = set(range(len(tree.slots)))
+        for number, game in enumerate(games):
+            for back in range(min(MOST_MOVES_AHEAD, game.ply) + 1 if self._kept else 0):
+                slot = self._kept.get(_key(game, game.ply - back), -1)
+                if slot not in free:
+                    continue
+                actions = np.array(game.actions[game.ply - back :], np.int16)
+                node = int(node_after(tree, slot, actions))
+                if node >= 0 and self._is_at(tree, slot, node, game, simulations):
+                    found[number] = slot, node
+                    free.remove(slot)
+                break
+        left = sorted(free, reverse=True)
+        return [found[number] if number in found else (left.pop(), NOBODY) for number in range(len(games))]
+
+    def _is_at(self, tree: Tree, slot: int, index: int, game: Game, simulations: int) -> bool:
+        """Return whether a node is the game's position and there is room to go on below it."""
+        node, position = tree.nodes[slot, index], game.arrays
+        same = node.position.key[0] == position.key[0] and np.array_equal(node.position.board, position.board)
+        return same and int(node.visits) + simulations + 2 <= tree.nodes.shape[1]
+
+    def _load(self, tree: Tree, slot: int, game: Game) -> None:
+        """Set the slot's root to the game's position."""
         root = tree.nodes[slot, ROOT].position
         copy_position(game.arrays, root)
         ply, first = int(root.info[PLY]), int(root.info[REVERSIBLE])
         tree.history[slot, : ply - first + 1] = game.history[first : ply + 1]
         root.info[PLY], root.info[REVERSIBLE] = ply - first, 0
-        tree.slots[slot].random = np.uint64(seed & 0xFFFFFFFFFFFFFFFF)
 
-    def _evaluate(self, batch: Batch, waiting: int) -> None:
+    def _keep(self, tree: Tree, slot: int, node: int, game: Game) -> None:
+        """Make a node, which is the game's position, the slot's root, with all that is below it."""
+        keep_below(tree, slot, node)
+        shift_plies(tree, slot, int(tree.nodes[slot, ROOT].position.info[REVERSIBLE]))
+        ply, first = game.ply, int(game.arrays.info[REVERSIBLE])
+        tree.history[slot, : ply - first + 1] = game.history[first : ply + 1]
+        if self.config.symmetries > 1:
+            root, question = tree.nodes[slot, ROOT], new_batch(self.rules.size, 1)
+            row, actions = position_input(self._tables, game.arrays, game.history)
+            question.inputs[0], question.actions[0, : len(actions)], question.counts[0] = row, actions, len(actions)
+            self._evaluate(question, 1, self.config.symmetries)
+            logits = question.logits[0, : len(actions)]
+            tree.slots[slot].logit[: len(actions)] = logits - logits.max()
+            weights = np.exp(logits - logits.max())
+            tree.choices["prior"][slot, : root.count] = weights / weights.sum()
+
+    def _evaluate(self, batch: Batch, waiting: int, symmetries: int = 1) -> None:
         """Have the `waiting` rows that ask something answered."""
-        if batch.counts[:waiting].all():
-            self.evaluator(*(array[:waiting] for array in batch))
+        whole = bool(batch.counts[:waiting].all())
+        asked = np.arange(waiting) if whole else np.flatnonzero(batch.counts)
+        part = Batch(*(array[:waiting] if whole else array[asked] for array in batch))
+        if symmetries > 1:
+            average_over_symmetries(self.evaluator, self.rules.size, symmetries, part)
         else:
-            asked = np.flatnonzero(batch.counts)
-            part = Batch(*(array[asked] for array in batch))
             self.evaluator(*part)
+        if not whole:
             batch.logits[asked] = part.logits
             batch.values[asked] = part.values
         require_numbers(batch)
-
-    def _result(self, tree: Tree, slot: int, game: Game) -> SearchResult:
-        root = tree.nodes[slot, ROOT]
-        count, proof = int(root.count), int(root.proof)
-        choices, edges = tree.choices[slot, :count], tree.edges[slot, :count]
-        policy = np.empty(count, np.float32)
-        improved_policy(self._settings, tree, slot, policy)
-        tried = (edges["visits"] > 0) | (edges["proof"] != UNKNOWN)
-        line, last = self._line(tree, slot, game)
-        return SearchResult(
-            move=line[0],
-            actions=choices["action"].copy(),
-            visits=edges["visits"].copy(),
-            policy=policy,
-            prior=choices["prior"].copy(),
-            values=np.where(tried, edges["value"], np.nan).astype(np.float32),
-            proofs=edges["proof"].copy(),
-            value=float(root_value(self._settings, tree, slot)),
-            outlook=self._outlook(proof, game, last),
-            proven=PROVEN[proof],
-            proven_plies=int(root.plies),
-            line=line,
-            simulations=int(tree.slots[slot].simulations),
-        )
-
-    def _line(self, tree: Tree, slot: int, game: Game) -> tuple[list[Move], Game]:
-        """Return the expected moves and the game after them."""
-        ahead = game.copy()
-        edge = int(best_edge(self._settings, tree, slot))
-        while True:
-            ahead.play_action(int(tree.choices[slot, edge].action))
-            child = int(tree.edges[slot, edge].child)
-            if child < 0 or tree.nodes[slot, child].tried == 0 or ahead.outcome is not None:
-                break
-            node = tree.nodes[slot, child]
-            first = int(node.first)
-            edges = tree.edges[slot, first : first + node.tried]
-            proofs, plies = edges["proof"], edges["plies"].astype(np.int64)
-            # A quick win before everything, lost moves after everything (the slowest first), else by visits.
-            rank = edges["visits"].astype(np.int64)
-            rank = np.where(proofs == WIN, (1 << 40) - plies, np.where(proofs == LOSS, plies - (1 << 40), rank))
-            best = int(rank.argmax())
-            edge = first + best
-            if edges[best].visits == 0:
-                break
-        return ahead.moves[len(game.moves) :], ahead
-
-    def _outlook(self, proof: int, game: Game, last: Game) -> tuple[float, float, float] | None:
-        """Return the chances of the side to play: certain where proven, else the network's at the end of the line."""
-        if proof != UNKNOWN:
-            return {WIN: (1.0, 0.0, 0.0), LOSS: (0.0, 0.0, 1.0), DRAW: (0.0, 1.0, 0.0)}[proof]
-        to_play = int(game.arrays.info[TO_PLAY])
-        if last.outcome is not None:
-            if last.outcome.winner is None:
-                return 0.0, 1.0, 0.0
-            won = (last.outcome.winner == "defenders") == (to_play == DEFENDERS)
-            return (1.0, 0.0, 0.0) if won else (0.0, 0.0, 1.0)
-        outlook = getattr(self.evaluator, "outlook", None)
-        if outlook is None:
-            return None
-        row, _ = position_input(self._tables, last.arrays, last.history)
-        win, draw, loss = (float(chance) for chance in outlook(row[None])[0])
-        return (win, draw, loss) if int(last.arrays.info[TO_PLAY]) == to_play else (loss, draw, win)

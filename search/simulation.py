@@ -4,7 +4,8 @@ A simulation walks from the root to a new leaf (`descend`); the leaf's input row
 evaluator, and `receive` takes the answer and backs it up. A leaf that ends the game, or whose side to play wins at
 once, needs no evaluator and is backed up on the spot.
 
-A slot has L rows in a batch, so that up to L of its simulations wait for the evaluator at a time (`collect`).
+A slot has L rows in a batch, so that up to L of its simulations wait for the evaluator at a time (`collect`). A
+position that is remembered (`search.cache`) does not go to the evaluator.
 
 Letters in shapes as in `search.tree`.
 """
@@ -22,6 +23,7 @@ from env.moves import immediate_win, write_moves
 from env.position import PLY, TO_PLAY, copy_position
 from env.rules import DEFENDERS
 from env.tables import Tables
+from search.cache import recall, remember
 from search.config import Settings
 from search.rule import choose_at_root, choose_inside, prepare_root, wait_at
 from search.tree import (
@@ -41,7 +43,6 @@ from search.tree import (
     hold,
     use_edge,
 )
-
 
 COMPLETE, WAITING, MET = 0, 1, 2  # what became of a simulation; see `descend`
 
@@ -120,6 +121,43 @@ def _ask(
 
 
 @kernel
+def _enter(
+    settings: Settings,
+    state: Slot,
+    nodes: np.ndarray,
+    choices: np.ndarray,
+    edges: np.ndarray,
+    index: int,
+    actions: np.ndarray,
+    logits: np.ndarray,
+    answer: float,
+) -> None:
+    """Enter the evaluator's answer for a node and back it up."""
+    state.pending -= 1
+    node = nodes[index]
+    first, count = node.first, node.count
+    highest, total = np.float32(-np.inf), np.float32(0)
+    for move in range(count):
+        highest = max(highest, logits[move])
+    for move in range(count):
+        prior = np.exp(logits[move] - highest)
+        choices[first + move].prior = prior
+        total += prior
+    for move in range(first, first + count):
+        choices[move].prior /= total
+    if index == ROOT:
+        for move in range(count):
+            state.logit[move] = logits[move] - highest
+    else:
+        for move in range(count):
+            choices[first + move].action = actions[move]
+        bring_next(node, choices)
+    value = min(1.0, max(-1.0, answer))
+    node.raw = value
+    back_up(settings, nodes, edges, index, value)
+
+
+@kernel
 def start(
     t: Tables,
     settings: Settings,
@@ -132,8 +170,8 @@ def start(
 ) -> None:
     """Begin a search of `budget` simulations from the root's position, which is not the end of a game.
 
-    The root waits for the evaluator afterwards, in the slot's first row. Where its side wins at once the proof is
-    entered first, so that `finished` holds as soon as the answer has come.
+    The root waits for the evaluator afterwards, in the slot's first row, unless it is remembered. Where its side wins
+    at once the proof is entered first, so that `finished` holds as soon as the answer has come.
     """
     state, nodes, choices, edges = tree.slots[slot], tree.nodes[slot], tree.choices[slot], tree.edges[slot]
     leaves = tree.waiting.shape[1] // 2
@@ -168,28 +206,13 @@ def start(
                     edge.value = settings.discount
             root.proof = WIN
             root.plies = 1
-
-
-@kernel
-def _take(state: Slot, node: Node, choices: np.ndarray, actions: np.ndarray, logits: np.ndarray) -> None:
-    """Enter the evaluator's answer about the policy of a node."""
-    first, count = node.first, node.count
-    highest, total = np.float32(-np.inf), np.float32(0)
-    for move in range(count):
-        highest = max(highest, logits[move])
-    for move in range(count):
-        prior = np.exp(logits[move] - highest)
-        choices[first + move].prior = prior
-        total += prior
-    for move in range(first, first + count):
-        choices[move].prior /= total
-    if node.edge < 0:
-        for move in range(count):
-            state.logit[move] = logits[move] - highest
-    else:
-        for move in range(count):
-            choices[first + move].action = actions[move]
-        bring_next(node, choices)
+    # Where the root is to be averaged over symmetries it has to be asked for.
+    found = recall(tree.known, tree.memory[0], batch.inputs[row]) if settings.symmetries <= 1 else NOBODY
+    if found >= 0:
+        batch.counts[row] = 0
+        tree.waiting[slot, 0] = NOBODY
+        entry = tree.known[found]
+        _enter(settings, state, nodes, choices, edges, ROOT, batch.actions[row], entry.logits, float(entry.value))
 
 
 @kernel
@@ -203,15 +226,13 @@ def receive(settings: Settings, tree: Tree, batch: Batch, slot: int) -> None:
         if index < 0:
             continue
         waiting[column] = NOBODY
-        state.pending -= 1
-        row, node = slot * leaves + column, nodes[index]
+        row = slot * leaves + column
+        logits, value = batch.logits[row], float(batch.values[row])
+        remember(tree.known, tree.memory[0], batch.inputs[row], batch.counts[row], logits, value)
         batch.counts[row] = 0
         if leaves > 1:
             hold(nodes, edges, index, -1)
-        _take(state, node, choices, batch.actions[row], batch.logits[row])
-        value = min(1.0, max(-1.0, float(batch.values[row])))
-        node.raw = value
-        back_up(settings, nodes, edges, index, value)
+        _enter(settings, state, nodes, choices, edges, index, batch.actions[row], logits, value)
     for column in range(leaves, 2 * leaves):
         if waiting[column] >= 0:
             hold(nodes, edges, waiting[column], -1)
@@ -270,7 +291,13 @@ def descend(
         node.plies = 1
     else:
         row = slot * leaves + column
-        batch.counts[row] = _ask(t, state, node, history, balance, batch.actions[row], batch.inputs[row])
+        count = _ask(t, state, node, history, balance, batch.actions[row], batch.inputs[row])
+        found = recall(tree.known, tree.memory[0], batch.inputs[row])
+        if found >= 0:
+            entry = tree.known[found]
+            _enter(settings, state, nodes, choices, edges, leaf, batch.actions[row], entry.logits, float(entry.value))
+            return COMPLETE
+        batch.counts[row] = count
         tree.waiting[slot, column] = leaf
         if leaves > 1:
             hold(nodes, edges, leaf, 1)

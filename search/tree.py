@@ -22,6 +22,7 @@ import numpy as np
 
 from env.jit import kernel
 from env.position import Position, new_positions
+from search.cache import Cache, new_cache
 from search.config import Settings
 
 UNKNOWN, WIN, LOSS, DRAW = 0, 1, -1, 2
@@ -130,6 +131,8 @@ class Tree(NamedTuple):
         history: uint64 (G, H), keys of the root's past since its last capture, then of the path that is being walked.
         waiting: int32 (G, 2L), first the node that each of the slot's L rows of the batch is about, or -1; then the
             nodes at which simulations met one that waits already (`search.simulation.descend`), or -1.
+        moved: int32 (N,), room for `search.reuse`.
+        known, memory: evaluations that are remembered, of all slots together (`search.cache`).
     """
 
     slots: np.ndarray
@@ -139,6 +142,9 @@ class Tree(NamedTuple):
     schedule: np.ndarray
     history: np.ndarray
     waiting: np.ndarray
+    moved: np.ndarray
+    known: np.ndarray
+    memory: np.ndarray
 
 
 def _record(kind: type[np.record], *fields: tuple) -> np.dtype:
@@ -149,9 +155,7 @@ def _slot_dtype(size: int) -> np.dtype:
     counts = [(name, np.int32) for name in ("nodes", "edges", "pending", "simulations", "budget")]
     moves = (4 * size * size,)
     arrays = [("logit", np.float32, moves), ("noise", np.float32, moves), ("kept", np.int32, moves)]
-    return _record(
-        Slot, ("random", np.uint64), *counts, ("noise_share", np.float32), *arrays, ("undo", np.int16, (8,))
-    )
+    return _record(Slot, ("random", np.uint64), *counts, ("noise_share", np.float32), *arrays, ("undo", np.int16, (8,)))
 
 
 def _node_dtype(size: int) -> np.dtype:
@@ -179,13 +183,23 @@ def tree_bytes(size: int, simulations: int) -> int:
     return simulations * (_node_dtype(size).itemsize + 4 * size * size * (CHOICE.itemsize + EDGE.itemsize))
 
 
-def new_tree(size: int, slots: int, simulations: int, history: int, leaves: int = 1) -> Tree:
+def new_tree(
+    size: int,
+    slots: int,
+    simulations: int,
+    history: int,
+    leaves: int = 1,
+    kept: int = 0,
+    cache: Cache | None = None,
+) -> Tree:
     """Return empty trees for `slots` games on a board of `size`, up to `simulations` a search.
 
-    `history` is the number of plies that a root's past may have, `leaves` how many rows a slot has in a batch. Arrays are sized for the worst case; the operating
-    system gives memory only to the part that is used.
+    `history` is the number of plies that a root's past may have, `leaves` how many rows a slot has in a batch, `kept`
+    how many nodes may be there already when a search begins. Arrays are sized for the worst case; the operating system
+    gives memory only to the part that is used. Without a `cache` nothing is remembered.
     """
-    nodes = simulations + 2
+    nodes = simulations + kept + 2
+    cache = new_cache(size, 0) if cache is None else cache
     edges = nodes * 4 * size * size
     return Tree(
         slots=np.zeros(slots, _slot_dtype(size)),
@@ -195,6 +209,9 @@ def new_tree(size: int, slots: int, simulations: int, history: int, leaves: int 
         schedule=np.zeros((slots, simulations), np.int32),
         history=np.zeros((slots, history + nodes + 1), np.uint64),
         waiting=np.full((slots, 2 * leaves), NOBODY, np.int32),
+        moved=np.empty(nodes, np.int32),
+        known=cache.entries,
+        memory=cache.memory,
     )
 
 

@@ -256,6 +256,19 @@ def _move(
 
 
 @kernel
+def carry_on(
+    t: Tables, settings: Settings, rules: PlaySettings, tree: Tree, batch: Batch, slots: Slots, slot: int
+) -> bool:
+    """Carry a slot's game on to its next question, or to its end; return whether it is over."""
+    while slots.state[slot] == RUNNING and tree.slots[slot].pending == 0:
+        if finished(tree, slot):
+            _move(t, settings, rules, tree, batch, slots, slot)
+        else:
+            descend(t, settings, tree, batch, slot, 0, 0, int(slots.balance[slot]))
+    return slots.state[slot] != RUNNING
+
+
+@kernel
 def advance_games(t: Tables, settings: Settings, rules: PlaySettings, tree: Tree, batch: Batch, slots: Slots) -> int:
     """Take the evaluator's answers and carry every game on to its next question, or to its end.
 
@@ -264,13 +277,7 @@ def advance_games(t: Tables, settings: Settings, rules: PlaySettings, tree: Tree
     over = 0
     for slot in range(slots.state.shape[0]):
         receive(settings, tree, batch, slot)
-        while slots.state[slot] == RUNNING and tree.slots[slot].pending == 0:
-            if finished(tree, slot):
-                _move(t, settings, rules, tree, batch, slots, slot)
-            else:
-                descend(t, settings, tree, batch, slot, 0, 0, int(slots.balance[slot]))
-        if slots.state[slot] != RUNNING:
-            over += 1
+        over += carry_on(t, settings, rules, tree, batch, slots, slot)
     return over
 
 

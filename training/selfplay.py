@@ -22,6 +22,7 @@ from env.notation import parse_position
 from env.position import PLY
 from env.rules import SIDES, Rules
 from env.tables import tables
+from search.cache import forget, new_cache
 from search.config import SearchConfig
 from search.mcts import Evaluate
 from search.simulation import new_batch, require_numbers
@@ -33,6 +34,7 @@ from training.play_kernels import (
     PlaySettings,
     advance_games,
     begin_game,
+    carry_on,
     new_slots,
     replay_moves,
     restart_searches,
@@ -169,12 +171,14 @@ class _Group:
         count = config.games_per_group
         self.batch = new_batch(rules.size, count)
         self.slots = new_slots(count, input_size(rules), 4 * rules.cells, config.max_plies)
+        self.cache = new_cache(rules.size, search.cache)
         self.tree = self._tree(config.simulations)
         self.tree.slots["random"] = seeds
         self.started = False
 
     def _tree(self, simulations: int):
-        return new_tree(self.rules.size, self.config.games_per_group, simulations, self.config.max_plies)
+        count, plies = self.config.games_per_group, self.config.max_plies
+        return new_tree(self.rules.size, count, simulations, plies, cache=self.cache)
 
     def _set_budget(self, balance: int, growth: float) -> None:
         """Settle the searches' lengths; make room for the largest that a game with one of the balances asks for."""
@@ -193,6 +197,7 @@ class _Group:
         torch.set_num_threads(1)
         self._set_budget(balance, growth)
         kernel_arguments = (self.tables, self.settings, self.play, self.tree, self.batch, self.slots)
+        forget(self.cache)  # the weights may be others, and a resumed run has to come out the same
         if self.started:
             restart_searches(*kernel_arguments)
         else:
@@ -210,13 +215,17 @@ class _Group:
             require_numbers(self.batch)
             before, now = now, time.perf_counter()
             inference_seconds += now - before
-            if advance_games(*kernel_arguments):
+            over = advance_games(*kernel_arguments)
+            while over:
+                over = 0
                 for slot in np.flatnonzero(self.slots.state != RUNNING):
                     collected.append(self._collect(int(slot)))
                     begin_game(*kernel_arguments, int(slot), balance)
+                    over += carry_on(*kernel_arguments, int(slot))
         counters = {
             "evaluations": float(steps * self.config.games_per_group),
             "simulations": float(self.slots.simulations.sum()),
+            "remembered": float(self.cache.memory["found"][0]),
             "search_seconds": search_seconds,
             "inference_seconds": inference_seconds,
         }

@@ -53,9 +53,9 @@ def _minimax(
     moves: np.ndarray,
     undo: np.ndarray,
     stack: np.ndarray,
+    soldiers: np.ndarray,
 ) -> int:
-    """The same with the rules' own kernels; stack int64 (levels, 3): moves, moves tried, best value."""
-    soldiers = np.zeros(2, np.int32)
+    """The same with the rules' own kernels; stack int64 (levels, 3): moves, moves tried, best value; soldiers (2,)."""
     level = 0
     stack[0, 0], stack[0, 1], stack[0, 2] = write_moves(t, pos, moves[0]), 0, -WIN
     while True:
@@ -90,7 +90,8 @@ def quick_minimax(game: Game, depth: int) -> int:
     history = np.concatenate([game.history[: game.ply + 1], np.zeros(depth, np.uint64)])
     moves = np.zeros((LEVELS, 4 * rules.cells), np.int16)
     undo, stack = np.zeros((LEVELS, 8), np.int16), np.zeros((LEVELS, 3), np.int64)
-    return int(_minimax(tables(rules), evaluation_weights(rules), position, history, depth, moves, undo, stack))
+    arrays = (position, history, depth, moves, undo, stack, np.zeros(2, np.int32))
+    return int(_minimax(tables(rules), evaluation_weights(rules), *arrays))
 
 
 def value_after(game: Game, result: AlphaBetaResult, depth: int) -> int:

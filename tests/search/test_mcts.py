@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hash_evaluator import HashEvaluator
@@ -36,11 +38,14 @@ def same(one: SearchResult, other: SearchResult) -> bool:
     return all(np.array_equal(vars(one)[name], vars(other)[name], equal_nan=name == "values") for name in vars(one))
 
 
+@pytest.mark.parametrize("leaves", [1, 5])
+@pytest.mark.parametrize("rule", ["gumbel", "puct"])
 @pytest.mark.parametrize("name", GAMES)
-def test_a_result_speaks_of_every_legal_move(name: str) -> None:
+def test_a_result_speaks_of_every_legal_move(name: str, rule: Any, leaves: int) -> None:
     games = [played(name, plies, plies) for plies in (0, 3, 12, 25)]
     before = [game.position for game in games]
-    results = Search(name, HashEvaluator(), SearchConfig(simulations=40)).run(games)
+    config = SearchConfig(simulations=40, rule=rule, leaves=leaves)
+    results = Search(name, HashEvaluator(), config).run(games)
     assert [game.position for game in games] == before
     for game, result in zip(games, results):
         count = len(game.legal_actions())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +24,14 @@ GAMES = tuple(RULES)
 LOSS, DRAW, OPEN, WIN = 0, 1, 2, 3  # in this order the side to play would choose, were OPEN the best it can hope for
 NAMES = {"loss": LOSS, "draw": DRAW, "win": WIN}
 LEVELS = 12
+# How searches may go on; the first is today's default for many games.
+MODES: dict[str, dict[str, Any]] = {
+    "gumbel": {},
+    "gumbel, eight leaves": {"leaves": 8},
+    "puct": {"rule": "puct"},
+    "puct, eight leaves": {"rule": "puct", "leaves": 8},
+    "kept trees, remembered evaluations": {"reuse": True, "cache": 1 << 14, "leaves": 4},
+}
 
 
 @kernel
@@ -96,11 +105,26 @@ def plain(game: Game, depth: int) -> int:
     return best
 
 
-def endings(name: str, count: int, simulations: int, seed: int) -> list[tuple[Game, SearchResult]]:
+def before_the_last_moves(game: Game) -> Game:
+    """The game as it was two plies ago, if it has as many."""
+    before = game.copy()
+    for _ in range(2 if game.ply >= 2 else 0):
+        before.undo()
+    return before
+
+
+def endings(
+    name: str, count: int, simulations: int, seed: int, mode: str = "gumbel"
+) -> list[tuple[Game, SearchResult]]:
     rng = np.random.default_rng(seed)
     games = [ending(name, rng) for _ in range(count)]
-    config = SearchConfig(value_scale=1.0)
-    return list(zip(games, Search(name, HashEvaluator(seed), config).run(games, simulations)))
+    config = SearchConfig(value_scale=1.0, **MODES[mode])
+    search = Search(name, HashEvaluator(seed), config)
+    if config.reuse:
+        search.run([before_the_last_moves(game) for game in games], simulations // 2)
+    results = search.run(games, simulations)
+    assert (sum(result.kept for result in results) > 100) == config.reuse
+    return list(zip(games, results))
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -112,10 +136,11 @@ def test_the_yardstick_agrees_with_the_rules_read_plainly(name: str) -> None:
             assert forced(game, depth) == plain(game, depth)
 
 
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", GAMES)
-def test_what_is_proven_can_be_forced(name: str) -> None:
+def test_what_is_proven_can_be_forced(name: str, mode: str) -> None:
     seen: Counter[tuple[str, int]] = Counter()
-    for game, result in endings(name, 80, 600, seed=2):
+    for game, result in endings(name, 80, 600, 2, mode):
         if result.proven is None:
             continue
         plies, claimed = result.proven_plies, NAMES[result.proven]
@@ -132,10 +157,11 @@ def test_what_is_proven_can_be_forced(name: str) -> None:
     assert seen["win", 1] and seen["win", 3] and seen["loss", 2], seen
 
 
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", GAMES)
-def test_a_lost_move_is_not_played_while_another_is_left(name: str) -> None:
+def test_a_lost_move_is_not_played_while_another_is_left(name: str, mode: str) -> None:
     avoided = 0
-    for game, result in endings(name, 100, 100, seed=3):
+    for game, result in endings(name, 100, 100, 3, mode):
         if result.proven in ("win", "loss"):
             continue
         lost = result.values <= -(0.98**2) + 1e-6  # the other side wins at once, or the move loses by itself
