@@ -24,7 +24,7 @@ from env.position import PLY, TO_PLAY, copy_position
 from env.rules import DEFENDERS
 from env.tables import Tables
 from search.cache import recall, remember
-from search.config import Settings
+from search.config import PUCT, Settings
 from search.rule import choose_at_root, choose_inside, prepare_root, wait_at
 from search.tree import (
     DRAW,
@@ -44,7 +44,7 @@ from search.tree import (
     use_edge,
 )
 
-COMPLETE, WAITING, MET = 0, 1, 2  # what became of a simulation; see `descend`
+COMPLETE, WAITING, MET, STUCK = 0, 1, 2, 3  # what became of a simulation; see `descend`
 
 
 class Batch(NamedTuple):
@@ -216,6 +216,19 @@ def start(
 
 
 @kernel
+def _top(settings: Settings, nodes: np.ndarray, index: int) -> int:
+    """Return the node below which a simulation that met a waiting one is to go another way.
+
+    A plan of the root has to be kept, so there it is the root's child.
+    """
+    if settings.rule == PUCT:
+        return ROOT
+    while nodes[index].parent != ROOT:
+        index = nodes[index].parent
+    return index
+
+
+@kernel
 def receive(settings: Settings, tree: Tree, batch: Batch, slot: int) -> None:
     """Take the evaluator's answers for all of the slot's nodes that wait, and back them up."""
     leaves = tree.waiting.shape[1] // 2
@@ -231,11 +244,11 @@ def receive(settings: Settings, tree: Tree, batch: Batch, slot: int) -> None:
         remember(tree.known, tree.memory[0], batch.inputs[row], batch.counts[row], logits, value)
         batch.counts[row] = 0
         if leaves > 1:
-            hold(nodes, edges, index, -1)
+            hold(nodes, edges, index, ROOT, -1)
         _enter(settings, state, nodes, choices, edges, index, batch.actions[row], logits, value)
     for column in range(leaves, 2 * leaves):
         if waiting[column] >= 0:
-            hold(nodes, edges, waiting[column], -1)
+            hold(nodes, edges, waiting[column], _top(settings, nodes, waiting[column]), -1)
             waiting[column] = NOBODY
 
 
@@ -255,7 +268,7 @@ def descend(
     Returns:
         COMPLETE: it is backed up; WAITING: its leaf waits for the evaluator in the row; MET: it came to a node that
         waits already. Then it does not count, but until the next `receive` the way that it took looks as if it had
-        been gone, so that another way is tried next.
+        been gone, so that another way is tried next. STUCK: the same, but there is no other way.
     """
     state, nodes, history = tree.slots[slot], tree.nodes[slot], tree.history[slot]
     choices, edges = tree.choices[slot], tree.edges[slot]
@@ -270,7 +283,10 @@ def descend(
             back_up(settings, nodes, edges, index, exact_value(node.proof, node.plies, settings.discount))
             return COMPLETE
         if node.visits == 0:
-            hold(nodes, edges, index, 1)
+            top = _top(settings, nodes, index)
+            if index == top:
+                return STUCK
+            hold(nodes, edges, index, top, 1)
             tree.waiting[slot, leaves + met] = index
             return MET
         history[node.position.info[PLY]] = node.position.key[0]
@@ -300,7 +316,7 @@ def descend(
         batch.counts[row] = count
         tree.waiting[slot, column] = leaf
         if leaves > 1:
-            hold(nodes, edges, leaf, 1)
+            hold(nodes, edges, leaf, ROOT, 1)
         return WAITING
     back_up(settings, nodes, edges, leaf, exact_value(node.proof, node.plies, settings.discount))
     return COMPLETE
@@ -339,6 +355,8 @@ def collect(t: Tables, settings: Settings, tree: Tree, batch: Batch, slot: int, 
             if state.simulations >= barrier:
                 break
         outcome = descend(t, settings, tree, batch, slot, state.pending, met, balance)
+        if outcome == STUCK:
+            break
         if outcome == MET:
             met += 1
     return state.pending

@@ -286,9 +286,9 @@ def bring_next(node: Node, choices: np.ndarray) -> None:
 
 
 @kernel
-def hold(nodes: np.ndarray, edges: np.ndarray, index: int, change: int) -> None:
-    """Add `change` to the simulations that wait below every edge from the node up to the root."""
-    while nodes[index].edge >= 0:
+def hold(nodes: np.ndarray, edges: np.ndarray, index: int, top: int, change: int) -> None:
+    """Add `change` to the simulations that wait below every edge from the node up to node `top`, an ancestor."""
+    while index != top:
         edges[nodes[index].edge].waiting += change
         index = nodes[index].parent
 

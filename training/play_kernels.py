@@ -10,15 +10,17 @@ from typing import NamedTuple
 import numpy as np
 
 from env.board import NONE, play, winner
-from env.encoding import EXTRA_INPUTS
+from env.encoding import EXTRA_INPUTS, write_input
 from env.jit import kernel
+from env.moves import write_moves
 from env.position import ATTACKER, DEFENDER, PLY, TO_PLAY, copy_array, load
 from env.rules import ATTACKERS
 from env.tables import Tables
 from search.config import Settings
+from search.reuse import go_on, keep_below
 from search.rule import best_edge, improved_policy, root_value
 from search.simulation import Batch, descend, finished, receive, start
-from search.tree import ROOT, WIN, Slot, Tree, random_unit
+from search.tree import NOBODY, ROOT, WIN, Slot, Tree, random_unit
 
 RUNNING, ENDED, TRUNCATED = 0, 1, 2
 
@@ -42,6 +44,7 @@ class PlaySettings(NamedTuple):
     material_most: int
     balance_limit: int
     gumbel_scale: float
+    reuse: bool
     first: int
     layout_boards: np.ndarray
     layout_shares: np.ndarray
@@ -125,16 +128,40 @@ def searches_for(simulations: int, balance: int, to_play: int) -> int:
 
 
 @kernel
+def _budget(rules: PlaySettings, slots: Slots, slot: int, to_play: int) -> int:
+    """Return the simulations that the slot's next search gets; none where the move is drawn from the policy."""
+    if slots.opening[slot] > 0:
+        return 0
+    wanted = rules.simulations if slots.full[slot] else rules.fast_simulations
+    return searches_for(wanted, int(slots.balance[slot]), to_play)
+
+
+@kernel
 def begin_search(t: Tables, settings: Settings, rules: PlaySettings, tree: Tree, batch: Batch, slots: Slots, slot: int):
     """Start the search of the slot's present position with the budget that was drawn for it."""
-    to_play = tree.nodes[slot, ROOT].position.info[TO_PLAY]
     balance = int(slots.balance[slot])
-    budget = 0
-    if slots.opening[slot] == 0:
-        wanted = rules.simulations if slots.full[slot] else rules.fast_simulations
-        budget = searches_for(wanted, balance, to_play)
+    budget = _budget(rules, slots, slot, tree.nodes[slot, ROOT].position.info[TO_PLAY])
     start(t, settings, tree, batch, slot, budget, rules.gumbel_scale, balance)
     copy_array(batch.inputs[slot], slots.input[slot])
+
+
+@kernel
+def _go_on_below(
+    t: Tables, settings: Settings, rules: PlaySettings, tree: Tree, batch: Batch, slots: Slots, slot: int, node: int
+) -> bool:
+    """Search on below a node that is the slot's present position; False where it is of no use or leaves no room."""
+    if node < 0 or tree.nodes[slot, node].count == 0:
+        return False
+    position = tree.nodes[slot, node].position
+    balance = int(slots.balance[slot])
+    budget = _budget(rules, slots, slot, position.info[TO_PLAY])
+    if tree.nodes[slot, node].visits + budget + 2 > tree.nodes.shape[1]:
+        return False
+    count = write_moves(t, position, batch.actions[slot])
+    write_input(t, position, tree.history[slot], balance, batch.actions[slot], count, slots.input[slot])
+    keep_below(tree, slot, node)
+    go_on(settings, tree, slot, budget, rules.gumbel_scale)
+    return True
 
 
 @kernel
@@ -238,6 +265,7 @@ def _move(
         edge = best_edge(settings, tree, slot)
         slots.values[slot, ply] = root_value(settings, tree, slot)
     action = tree.choices[slot, edge].action
+    below = tree.edges[slot, edge].child if rules.reuse else NOBODY
     root = node.position
     mover = root.info[TO_PLAY]
     slots.moves[slot, ply] = action
@@ -252,7 +280,8 @@ def _move(
         slots.result[slot] = 0
     else:
         slots.full[slot] = random_unit(own) < rules.full_share
-        begin_search(t, settings, rules, tree, batch, slots, slot)
+        if not _go_on_below(t, settings, rules, tree, batch, slots, slot, below):
+            begin_search(t, settings, rules, tree, batch, slots, slot)
 
 
 @kernel

@@ -164,6 +164,7 @@ class _Group:
             material_most=config.material_most,
             balance_limit=balance_limit,
             gumbel_scale=search.gumbel_scale,
+            reuse=search.reuse,
             first=SIDES.index(rules.first),
             layout_boards=np.stack([parse_position(rules, rules.layouts[name]) for name in names]),
             layout_shares=np.cumsum(shares) / shares.sum(),
@@ -178,7 +179,8 @@ class _Group:
 
     def _tree(self, simulations: int):
         count, plies = self.config.games_per_group, self.config.max_plies
-        return new_tree(self.rules.size, count, simulations, plies, cache=self.cache)
+        kept = 2 * simulations if self.play.reuse else 0
+        return new_tree(self.rules.size, count, simulations, plies, kept=kept, cache=self.cache)
 
     def _set_budget(self, balance: int, growth: float) -> None:
         """Settle the searches' lengths; make room for the largest that a game with one of the balances asks for."""
