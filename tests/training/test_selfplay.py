@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -22,6 +23,8 @@ from training.shard import Shard
 
 GAMES = tuple(RULES)
 DISCOUNT = 0.98
+PLAIN: dict[str, Any] = {}
+SAVING = {"cache": 512, "reuse": True}
 SIGNS = {"attackers": 1, "defenders": -1, None: 0}
 
 
@@ -48,7 +51,9 @@ class Guess:
 LIMIT = 8  # quarter steps of the balance
 
 
-def make(name: str, seed: int = 0, certainty: float = 0.5, **settings: Any) -> tuple[SelfPlay, list[Guess]]:
+def make(
+    name: str, seed: int = 0, certainty: float = 0.5, search: Mapping[str, Any] = PLAIN, **settings: Any
+) -> tuple[SelfPlay, list[Guess]]:
     chosen: dict[str, Any] = {
         "groups": 2,
         "games_per_group": 12,
@@ -59,7 +64,7 @@ def make(name: str, seed: int = 0, certainty: float = 0.5, **settings: Any) -> t
     }
     config = SelfPlayConfig(**(chosen | settings))
     evaluators = [Guess(certainty) for _ in range(config.groups)]
-    return SelfPlay(RULES[name], config, SearchConfig(discount=DISCOUNT), evaluators, seed, LIMIT), evaluators
+    return SelfPlay(RULES[name], config, SearchConfig(discount=DISCOUNT, **search), evaluators, seed, LIMIT), evaluators
 
 
 def run(play: SelfPlay, steps: int, balance: int = 0, threads: int = 1) -> Shard:
@@ -182,27 +187,54 @@ def test_mixed_values_change_the_values_and_nothing_else() -> None:
     assert np.abs(mixed.value).max() <= 1
 
 
+@pytest.mark.parametrize("search", [PLAIN, SAVING, {"rule": "puct"}])
 @pytest.mark.parametrize("name", GAMES)
-def test_threads_change_nothing(name: str) -> None:
-    one, other = make(name)[0], make(name)[0]
+def test_threads_change_nothing(name: str, search: Mapping[str, Any]) -> None:
+    one, other = make(name, search=search)[0], make(name, search=search)[0]
     for balance in (0, 3):
         assert equal(run(one, 120, balance, threads=1), run(other, 120, balance, threads=2))
     assert not equal(run(make(name, seed=1)[0], 240), run(make(name)[0], 240))
 
 
+@pytest.mark.parametrize("search", [PLAIN, SAVING])
 @pytest.mark.parametrize("name", GAMES)
-def test_a_resumed_run_goes_on_as_if_nothing_had_happened(name: str) -> None:
-    straight = make(name)[0]
-    fresh = make(name)[0]
+def test_a_resumed_run_goes_on_as_if_nothing_had_happened(name: str, search: Mapping[str, Any]) -> None:
+    straight = make(name, search=search)[0]
+    fresh = make(name, search=search)[0]
     fresh.restore(straight.state())
     assert equal(run(straight, 40), run(fresh, 40))
     for balance in (5, -2):
-        resumed = make(name)[0]
+        resumed = make(name, search=search)[0]
         resumed.restore({key: array.copy() for key, array in straight.state().items()})
         first, second = run(straight, 150, balance), run(resumed, 150, balance)
         assert equal(first, second)
         assert first.counters["simulations"] == second.counters["simulations"]
     assert first.games
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_remembered_evaluations_make_the_same_games_sooner(name: str) -> None:
+    plain, remembering = (run(make(name, search=search)[0], 300) for search in (PLAIN, {"cache": 1 << 14}))
+
+    def games(shard: Shard) -> set[tuple[int, ...]]:
+        return {tuple(shard.game_moves(game).tolist()) for game in range(shard.games)}
+
+    assert games(plain) < games(remembering)
+    assert plain.counters["remembered"] == 0 < remembering.counters["remembered"]
+    assert plain.counters["simulations"] < remembering.counters["simulations"]
+
+
+def test_kept_trees_know_more_for_the_same_simulations() -> None:
+    settings: dict[str, Any] = {"full_share": 1.0, "simulations": 40, "policy_opening_share": 0.0}
+    play, _ = make("brandubh", search={"reuse": True}, **settings)
+    games = run(play, 400)
+    assert games.games
+    visits, begun = [], []
+    for group in play._groups:
+        visits.append(group.tree.nodes["visits"][:, ROOT])
+        begun.append(group.tree.slots["simulations"])
+    kept = np.concatenate(visits).astype(int) - np.concatenate(begun)
+    assert kept.max() > 5
 
 
 def test_a_state_of_other_settings_is_refused() -> None:
