@@ -17,7 +17,7 @@ from app.levels import DEFAULT_LEVEL, LEVELS, Strength
 from app.problems import Problem
 from app.schemas import AlphaBetaSeat, CheckpointSeat, LevelSeat, PersonSeat, RandomSeat
 from arena.player_text import PlayerError
-from arena.players import Thought, alphabeta_thought, network_thought, resolve_device
+from arena.players import BOARD_CACHE, Thought, alphabeta_thought, network_thought, resolve_device
 from env import Game, Rules
 from env.encoding import position_input
 from env.tables import tables
@@ -90,7 +90,8 @@ class NetworkEngine:
         self.strength = strength
         self.rules = checkpoint.rules
         self._evaluator = Evaluator(checkpoint.network, device, "float32")
-        config = SearchConfig(discount=checkpoint.header.discount)  # type: ignore[call-arg]
+        discount = checkpoint.header.discount
+        config = SearchConfig(discount=discount, reuse=True, cache=BOARD_CACHE)  # type: ignore[call-arg]
         self._search = Search(self.rules, self._evaluator, config)
 
     def think(self, game: Game, seed: int) -> Thought:

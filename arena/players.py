@@ -30,6 +30,12 @@ ROOT = Path(__file__).resolve().parent.parent
 SIMULATIONS = 64
 """Simulations a move of a checkpoint whose text names neither simulations nor seconds."""
 
+DRAW_MARGIN = 0.1
+"""A player accepts a draw unless it expects more of the game than this, from -1 (a loss) to 1 (a win), undiscounted."""
+
+BOARD_CACHE = 1 << 14
+"""Evaluations that a network remembers which plays or analyses one game."""
+
 _GROUPS = 2
 _TABLE_MEGABYTES = 16
 _CLEAR_LEAD = 500  # alpha-beta's score, in hundredths of an attacker, that is shown as an expectation of tanh(1) = 0.76
@@ -68,6 +74,10 @@ class Thought:
     expectation: float = 0.0
     score: str = ""
     effort: str = ""
+
+    def accepts_draw(self, margin: float = DRAW_MARGIN) -> bool:
+        """Whether a draw is as good as what the side to move may expect, or at most `margin` worse."""
+        return self.expectation <= margin
 
 
 class Player(Protocol):
@@ -136,7 +146,8 @@ class CheckpointPlayer:
     """A trained network with the tree search, at full strength: no noise at the root.
 
     Without a time limit all games are searched together, in two groups so that one searches while the other's leaves
-    are evaluated. With one, each game gets the whole time, as many games at once as there are threads.
+    are evaluated. With one, each game gets the whole time, as many games at once as there are threads. `think` takes
+    several leaves of its one game at once, and goes on with what it found out about the same game before.
 
     Args:
         path: checkpoint file.
@@ -174,15 +185,20 @@ class CheckpointPlayer:
         limits = {"simulations": simulations, "seconds": None if seconds is None else f"{seconds:g}"}
         self.name = str(path) + "".join(f":{key}={value}" for key, value in limits.items() if value is not None)
         self._simulations, self._seconds = simulations, seconds
-        config = SearchConfig(discount=checkpoint.header.discount)  # type: ignore[call-arg]
+        discount = checkpoint.header.discount
+        # A match has to come out the same whichever games are asked for together, so each game goes its own way there.
+        match = SearchConfig(discount=discount, leaves=1 if seconds is None else 0)  # type: ignore[call-arg]
+        board = SearchConfig(discount=discount, reuse=True, cache=BOARD_CACHE)  # type: ignore[call-arg]
 
-        def search() -> Search:
+        def search(config: SearchConfig) -> Search:
             # float32: which dtype is faster is a matter of the moment, and a match has to come out the same again.
             return Search(self.rules, Evaluator(checkpoint.network, device, "float32"), config)
 
         # Two groups whatever the number of threads: what a network computes may depend on the batch in its last bits.
         self._groups = 1 if device != "cpu" else _GROUPS
-        self._workers = _Workers(threads if seconds is not None else min(_count(threads), self._groups), search)
+        several = threads if seconds is not None else min(_count(threads), self._groups)
+        self._workers = _Workers(several, lambda: search(match))
+        self._thinker = _Workers(1, lambda: search(board))
 
     def choose(self, games: Sequence[Game], seeds: Sequence[int] | None = None) -> list[Move]:
         jobs = list(zip(games, _seeds(games, seeds)))
@@ -191,7 +207,7 @@ class CheckpointPlayer:
         return [result.move for part in self._workers.map(self._search, parts) for result in part]
 
     def think(self, game: Game, seed: int = 0) -> Thought:
-        return network_thought(self._workers.map(self._search, [[(game, seed)]])[0][0])
+        return network_thought(self._thinker.map(self._search, [[(game, seed)]])[0][0])
 
     def _search(self, search: Search, jobs: Sequence[tuple[Game, int]]) -> list[SearchResult]:
         games, seeds = [game for game, _ in jobs], [seed for _, seed in jobs]
@@ -214,17 +230,15 @@ def alphabeta_thought(found: AlphaBetaResult) -> Thought:
 
 def network_thought(result: SearchResult) -> Thought:
     """What a tree search found, for people."""
-    certain = {"win": 1.0, "draw": 0.0, "loss": -1.0}.get(result.proven or "")
-    outlook = result.outlook
     return Thought(
         result.move,
         tuple(result.line),
-        outlook,
+        result.outlook,
         result.proven,
         result.proven_plies if result.proven else None,
-        certain if certain is not None else outlook[0] - outlook[2] if outlook else result.value,
+        result.expectation,
         f"{result.value:+.2f}",
-        f"{result.simulations:,} simulations",
+        f"{result.simulations:,} simulations" + (f", {result.kept:,} kept from before" if result.kept else ""),
     )
 
 
