@@ -108,8 +108,8 @@ def recall(entries: np.ndarray, memory: Memory, row: np.ndarray) -> int:
     memory.asked += 1
     key, mask = _hash(row), entries.shape[0] - 1
     for probe in range(PROBES):
-        index = (np.int64(key & np.uint64(0x7FFFFFFF)) + probe) & mask
-        entry = entries[index]
+        index = (int(key & np.uint64(0x7FFFFFFF)) + probe) & mask
+        entry: Entry = entries[index]
         if entry.age != memory.age:
             return NOWHERE
         if entry.key == key and _same(entry.row, row):
@@ -128,14 +128,14 @@ def remember(
     key, mask = _hash(row), entries.shape[0] - 1
     place = NOWHERE
     for probe in range(PROBES):
-        index = (np.int64(key & np.uint64(0x7FFFFFFF)) + probe) & mask
-        entry = entries[index]
+        index = (int(key & np.uint64(0x7FFFFFFF)) + probe) & mask
+        entry: Entry = entries[index]
         if entry.age != memory.age or (entry.key == key and _same(entry.row, row)):
             place = index
             break
     if place < 0:
-        turn = np.int64(key >> np.uint64(40)) % PROBES
-        place = (np.int64(key & np.uint64(0x7FFFFFFF)) + turn) & mask
+        turn = int(key >> np.uint64(40)) % PROBES
+        place = (int(key & np.uint64(0x7FFFFFFF)) + turn) & mask
     entry = entries[place]
     entry.key = key
     entry.age = memory.age

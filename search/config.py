@@ -86,7 +86,8 @@ class SearchConfig(BaseModel):
 
     def settings(self) -> Settings:
         """Return what the kernels need of this."""
-        return Settings(**{name: getattr(self, name) for name in Settings._fields} | {"rule": RULES.index(self.rule)})
+        numbers = {name: getattr(self, name) for name in Settings._fields}
+        return Settings._make((numbers | {"rule": RULES.index(self.rule)}).values())
 
 
 class Settings(NamedTuple):

@@ -11,7 +11,7 @@ from env.jit import kernel
 from env.position import PLY, REVERSIBLE
 from search.config import Settings
 from search.rule import prepare_root
-from search.tree import NOBODY, ROOT, Slot, Tree, use_edge
+from search.tree import NOBODY, ROOT, Choice, Node, Slot, Tree, use_edge
 
 
 @kernel
@@ -52,14 +52,15 @@ def _order_by_action(first: int, count: int, choices: np.ndarray, edges: np.ndar
 @kernel
 def _make_root(state: Slot, nodes: np.ndarray, choices: np.ndarray, edges: np.ndarray, index: int) -> None:
     """Give a node the form that roots have: all moves in use, in the order of their action numbers."""
-    node = nodes[index]
+    node: Node = nodes[index]
     for edge in range(node.first + node.tried, node.first + node.count):
         use_edge(edges[edge])
     node.tried = node.count
     _order_by_action(node.first, node.count, choices, edges)
     node.parent = node.edge = NOBODY
     for move in range(node.count):
-        state.logit[move] = np.log(max(choices[node.first + move].prior, np.float32(1e-30)))
+        choice: Choice = choices[node.first + move]
+        state.logit[move] = np.log(max(choice.prior, np.float32(1e-30)))
 
 
 @kernel

@@ -23,7 +23,7 @@ from env.moves import immediate_win, write_moves
 from env.position import PLY, TO_PLAY, copy_position
 from env.rules import DEFENDERS
 from env.tables import Tables
-from search.cache import recall, remember
+from search.cache import Entry, recall, remember
 from search.config import PUCT, Settings
 from search.rule import choose_at_root, choose_inside, prepare_root, wait_at
 from search.tree import (
@@ -134,7 +134,7 @@ def _enter(
 ) -> None:
     """Enter the evaluator's answer for a node and back it up."""
     state.pending -= 1
-    node = nodes[index]
+    node: Node = nodes[index]
     first, count = node.first, node.count
     highest, total = np.float32(-np.inf), np.float32(0)
     for move in range(count):
@@ -207,11 +207,13 @@ def start(
             root.proof = WIN
             root.plies = 1
     # Where the root is to be averaged over symmetries it has to be asked for.
-    found = recall(tree.known, tree.memory[0], batch.inputs[row]) if settings.symmetries <= 1 else NOBODY
+    found = NOBODY
+    if settings.symmetries <= 1:
+        found = int(recall(tree.known, tree.memory[0], batch.inputs[row]))
     if found >= 0:
         batch.counts[row] = 0
         tree.waiting[slot, 0] = NOBODY
-        entry = tree.known[found]
+        entry: Entry = tree.known[found]
         _enter(settings, state, nodes, choices, edges, ROOT, batch.actions[row], entry.logits, float(entry.value))
 
 
@@ -308,9 +310,9 @@ def descend(
     else:
         row = slot * leaves + column
         count = _ask(t, state, node, history, balance, batch.actions[row], batch.inputs[row])
-        found = recall(tree.known, tree.memory[0], batch.inputs[row])
+        found = int(recall(tree.known, tree.memory[0], batch.inputs[row]))
         if found >= 0:
-            entry = tree.known[found]
+            entry: Entry = tree.known[found]
             _enter(settings, state, nodes, choices, edges, leaf, batch.actions[row], entry.logits, float(entry.value))
             return COMPLETE
         batch.counts[row] = count

@@ -289,8 +289,10 @@ def bring_next(node: Node, choices: np.ndarray) -> None:
 def hold(nodes: np.ndarray, edges: np.ndarray, index: int, top: int, change: int) -> None:
     """Add `change` to the simulations that wait below every edge from the node up to node `top`, an ancestor."""
     while index != top:
-        edges[nodes[index].edge].waiting += change
-        index = nodes[index].parent
+        node: Node = nodes[index]
+        edge: Edge = edges[node.edge]
+        edge.waiting += change
+        index = node.parent
 
 
 @kernel

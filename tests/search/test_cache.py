@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from env import RULES, Game
-from search.cache import forget, new_cache, recall, remember
+from search.cache import Entry, forget, new_cache, recall, remember
 from search.config import SearchConfig
 from search.mcts import Search
 
@@ -22,22 +22,22 @@ SIZE, COLUMNS = 7, 52
 def test_what_is_found_was_entered_for_this_row(capacity: int, seed: int, spread: int) -> None:
     rng = np.random.default_rng(seed)
     cache, truth = new_cache(SIZE, capacity), {}
-    found = 0
+    found, row = 0, np.zeros(COLUMNS, np.int8)
     for _ in range(300):
         row = np.zeros(COLUMNS, np.int8)
         row[rng.integers(COLUMNS, size=spread)] = rng.integers(-3, 4, spread)
-        index = recall(cache.entries, cache.memory[0], row)
+        index = int(recall(cache.entries, cache.memory[0], row))
         if index >= 0:
             value, logits = truth[row.tobytes()]
-            entry = cache.entries[index]
+            entry: Entry = cache.entries[index]
             assert entry.value == value and entry.count == len(logits)
             assert entry.logits[: entry.count].tolist() == logits.tolist()
             found += 1
         value, logits = np.float32(rng.normal()), rng.normal(size=rng.integers(1, 99)).astype(np.float32)
         remember(cache.entries, cache.memory[0], row, len(logits), logits, value)
         truth[row.tobytes()] = value, logits
-        index = recall(cache.entries, cache.memory[0], row)
-        assert cache.entries[index].value == value, "the newest is there"
+        entry = cache.entries[int(recall(cache.entries, cache.memory[0], row))]
+        assert entry.value == value, "the newest is there"
     assert cache.memory[0].found == found + 300
     forget(cache)
     assert recall(cache.entries, cache.memory[0], row) < 0

@@ -15,7 +15,7 @@ from search.config import SearchConfig
 from search.gumbel import phase_end, plan
 from search.mcts import Search, leaves_for
 from search.simulation import advance, new_batch, start
-from search.tree import ROOT, Tree, new_tree
+from search.tree import ROOT, Node, Tree, new_tree
 
 GAMES = tuple(RULES)
 
@@ -50,7 +50,8 @@ def test_nothing_is_left_in_the_air(name: str, rule: str) -> None:
         assert not mine["waiting"].any()
         if node.count:
             assert mine["visits"].sum() == node.visits - 1
-            assert node.position.info[PLY] == 0 or nodes[node.parent].position.info[PLY] == node.position.info[PLY] - 1
+            parent: Node = nodes[int(node.parent)]
+            assert node.position.info[PLY] == 0 or parent.position.info[PLY] == node.position.info[PLY] - 1
             below = sum(edge.visits * float(edge.value) for edge in mine)
             assert node.total == pytest.approx(node.raw + below, abs=1e-3)
 

@@ -121,7 +121,7 @@ def endings(
     config = SearchConfig(value_scale=1.0, **MODES[mode])
     search = Search(name, HashEvaluator(seed), config)
     if config.reuse:
-        search.run([before_the_last_moves(game) for game in games], simulations // 2)
+        search.run([before_the_last_moves(game) for game in games], simulations)
     results = search.run(games, simulations)
     assert (sum(result.kept for result in results) > 100) == config.reuse
     return list(zip(games, results))

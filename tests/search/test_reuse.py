@@ -13,7 +13,7 @@ from env import RULES, Game
 from search.config import SearchConfig
 from search.mcts import Search
 from search.reuse import keep_below, node_after
-from search.tree import ROOT, Tree
+from search.tree import ROOT, Node, Tree
 
 GAMES = tuple(RULES)
 NODE = ("visits", "total", "raw", "proof", "plies")
@@ -24,7 +24,7 @@ def described(tree: Tree, root: int) -> dict[tuple[int, ...], tuple[Any, ...]]:
     """What the tree knows of every node and every tried move below `root`, by the moves that lead there."""
     nodes, choices, edges = tree.nodes[0], tree.choices[0], tree.edges[0]
     found: dict[tuple[int, ...], tuple[Any, ...]] = {}
-    todo = [(root, ())]
+    todo: list[tuple[int, tuple[int, ...]]] = [(root, ())]
     while todo:
         index, path = todo.pop()
         node = nodes[index]
@@ -45,7 +45,7 @@ def test_what_is_below_stays_as_it_was(name: str, rule: str) -> None:
     tree, _ = grow(name, 400, 4, rule=rule)
     edges, choices = tree.edges[0], tree.choices[0]
     most = int(edges["visits"][: tree.nodes[0, ROOT].count].argmax())
-    child = tree.nodes[0, edges[most].child]
+    child: Node = tree.nodes[0, int(edges[most].child)]
     reply = max(range(child.first, child.first + child.tried), key=lambda edge: edges[edge].visits)
     path = np.array([choices[most].action, choices[reply].action], np.int16)
     root = int(node_after(tree, 0, path))
