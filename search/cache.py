@@ -108,7 +108,7 @@ def recall(entries: np.ndarray, memory: Memory, row: np.ndarray) -> int:
     memory.asked += 1
     key, mask = _hash(row), entries.shape[0] - 1
     for probe in range(PROBES):
-        index = (int(key & np.uint64(0x7FFFFFFF)) + probe) & mask
+        index: int = (int(key & np.uint64(0x7FFFFFFF)) + probe) & mask
         entry: Entry = entries[index]
         if entry.age != memory.age:
             return NOWHERE
@@ -128,7 +128,7 @@ def remember(
     key, mask = _hash(row), entries.shape[0] - 1
     place = NOWHERE
     for probe in range(PROBES):
-        index = (int(key & np.uint64(0x7FFFFFFF)) + probe) & mask
+        index: int = (int(key & np.uint64(0x7FFFFFFF)) + probe) & mask
         entry: Entry = entries[index]
         if entry.age != memory.age or (entry.key == key and _same(entry.row, row)):
             place = index

@@ -13,7 +13,7 @@ from env import RULES, Game
 from search.config import SearchConfig
 from search.mcts import Search
 from search.reuse import keep_below, node_after
-from search.tree import ROOT, Node, Tree
+from search.tree import ROOT, Edge, Node, Tree
 
 GAMES = tuple(RULES)
 NODE = ("visits", "total", "raw", "proof", "plies")
@@ -45,7 +45,8 @@ def test_what_is_below_stays_as_it_was(name: str, rule: str) -> None:
     tree, _ = grow(name, 400, 4, rule=rule)
     edges, choices = tree.edges[0], tree.choices[0]
     most = int(edges["visits"][: tree.nodes[0, ROOT].count].argmax())
-    child: Node = tree.nodes[0, int(edges[most].child)]
+    best: Edge = edges[most]
+    child: Node = tree.nodes[0][best.child]
     reply = max(range(child.first, child.first + child.tried), key=lambda edge: edges[edge].visits)
     path = np.array([choices[most].action, choices[reply].action], np.int16)
     root = int(node_after(tree, 0, path))
