@@ -13,7 +13,7 @@ from env import RULES, Game
 from search.config import SearchConfig
 from search.mcts import Search
 from search.reuse import keep_below, node_after
-from search.tree import ROOT, Edge, Node, Tree
+from search.tree import ROOT, Node, Tree
 
 GAMES = tuple(RULES)
 NODE = ("visits", "total", "raw", "proof", "plies")
@@ -45,8 +45,7 @@ def test_what_is_below_stays_as_it_was(name: str, rule: str) -> None:
     tree, _ = grow(name, 400, 4, rule=rule)
     edges, choices = tree.edges[0], tree.choices[0]
     most = int(edges["visits"][: tree.nodes[0, ROOT].count].argmax())
-    best: Edge = edges[most]
-    child: Node = tree.nodes[0][best.child]
+    child: Node = tree.nodes[0, int(edges[most].child)]
     reply = max(range(child.first, child.first + child.tried), key=lambda edge: edges[edge].visits)
     path = np.array([choices[most].action, choices[reply].action], np.int16)
     root = int(node_after(tree, 0, path))
@@ -61,7 +60,7 @@ def test_what_is_below_stays_as_it_was(name: str, rule: str) -> None:
     assert actions == sorted(actions)
     for index, node in enumerate(nodes[1:], 1):
         assert tree.edges[0][node.edge].child == index
-        parent = nodes[node.parent]
+        parent: Node = nodes[int(node.parent)]
         assert parent.first <= node.edge < parent.first + parent.tried
 
 
