@@ -14,9 +14,9 @@ OFFER_PAUSE = 20
 """... and then keeps still for so many plies."""
 
 
-def accepts_draw(thought: Thought) -> bool:
-    """Whether an engine of this opinion takes the draw that it is offered."""
-    return thought.expectation <= ACCEPTS_BELOW
+def accepts_draw(thought: Thought, margin: float = ACCEPTS_BELOW) -> bool:
+    """Whether an engine of this opinion takes the draw that it is offered: where it expects no more than `margin`."""
+    return thought.expectation <= margin
 
 
 def offers_draw(thought: Thought) -> bool:

@@ -30,9 +30,6 @@ ROOT = Path(__file__).resolve().parent.parent
 SIMULATIONS = 64
 """Simulations a move of a checkpoint whose text names neither simulations nor seconds."""
 
-DRAW_MARGIN = 0.1
-"""A player accepts a draw unless it expects more of the game than this, from -1 (a loss) to 1 (a win), undiscounted."""
-
 BOARD_CACHE = 1 << 14
 """Evaluations that a network remembers which plays or analyses one game."""
 
@@ -74,10 +71,6 @@ class Thought:
     expectation: float = 0.0
     score: str = ""
     effort: str = ""
-
-    def accepts_draw(self, margin: float = DRAW_MARGIN) -> bool:
-        """Whether a draw is as good as what the side to move may expect, or at most `margin` worse."""
-        return self.expectation <= margin
 
 
 class Player(Protocol):

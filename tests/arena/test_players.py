@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from arena.player_text import PlayerError, checkpoint_game, read_player
-from arena.players import ROOT, Thought, default_player, parse_player
+from arena.players import ROOT, default_player, parse_player
 from env import RULES, Game
 
 
@@ -215,19 +215,6 @@ def test_ctrl_c_ends_a_long_search() -> None:
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "stopped\n", "")
-
-
-def test_a_draw_is_accepted_where_no_more_is_expected() -> None:
-    move = Game("tawlbwrdd").legal_moves()[0]
-    assert [Thought(move, expectation=value).accepts_draw() for value in (-1.0, 0.0, 0.1, 0.2, 1.0)] == [
-        True,
-        True,
-        True,
-        False,
-        False,
-    ]
-    assert Thought(move, expectation=0.2).accepts_draw(margin=0.5)
-    assert not Thought(move, expectation=-0.2).accepts_draw(margin=-0.5)
 
 
 def test_thinking_goes_on_with_what_was_found_before(checkpoints: dict[str, Path]) -> None:
