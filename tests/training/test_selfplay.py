@@ -219,7 +219,7 @@ def test_remembered_evaluations_make_the_same_games_sooner(name: str) -> None:
     def games(shard: Shard) -> set[tuple[int, ...]]:
         return {tuple(shard.game_moves(game).tolist()) for game in range(shard.games)}
 
-    assert games(plain) < games(remembering)
+    assert plain.games and games(plain) <= games(remembering)
     assert plain.counters["remembered"] == 0 < remembering.counters["remembered"]
     assert plain.counters["simulations"] < remembering.counters["simulations"]
 
