@@ -48,7 +48,7 @@ def test_extreme_numbers_survive_being_written(tmp_path: Path) -> None:
     [
         ("game: brandubh\nlearnr: {}\n", ["own.yaml:2: learnr: unknown key (did you mean learner?)", "at the top"]),
         ("game: brandubh\nlearner:\n  bach: 1\n", ["own.yaml:3: learner.bach", "(did you mean batch?)", "decay"]),
-        ("game: brandubh\nsearch:\n  uses: 1\n", ["own.yaml:3: search.uses", "(did you mean replay.uses?)"]),
+        ("game: brandubh\nsearch:\n  window: 1\n", ["own.yaml:3: search.window", "(did you mean replay.window?)"]),
         ("game: brandubh\nrun:\n  seed: 1\n  seed: 2\n", ["own.yaml:4: run.seed is set twice (first in line 3)"]),
         ("game: brandubh\nrun:\n  seed: 1\nrun: {}\n", ["own.yaml:4: run is set twice (first in line 2)"]),
         ("game: brandubh\nrun:\n  seed: one\n", ["own.yaml:3: run.seed is 'one'", "a whole number at least 0"]),
