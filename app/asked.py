@@ -54,7 +54,7 @@ def _session(options: argparse.Namespace, player: PlayerText | None, maker: Engi
         raise ValueError(f"{options.load} is a game of {game.rules.name}, not of {options.game}")
     if player is None and game is None and options.game is None and options.layout is None:
         return None
-    if player is not None and player.options and (options.simulations or options.seconds):
+    if options.player and player and player.options and (options.simulations or options.seconds):
         raise ValueError(f"{options.player!r} has its own limits; --simulations and --seconds are for players without")
     wanted = game.rules.name if game is not None else options.game
     rules = get_rules(wanted or (player.game if player else None) or next(iter(RULES)))

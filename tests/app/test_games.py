@@ -66,6 +66,14 @@ def until_legal(client: TestClient, view: dict) -> str:
     return client.get(f"/api/games/{view['id']}").json()["legal"][0]["move"]
 
 
+def test_two_windows_show_the_same_game(client: TestClient) -> None:
+    view = begin(client)
+    with look_on(client, view) as one, look_on(client, view) as other:
+        command(client, view, "move", move="d2-c2")
+        shown = [until(socket, at(1))["game"] for socket in (one, other)]
+    assert shown[0] == shown[1]
+
+
 def test_a_person_does_not_move_for_the_engine(client: TestClient) -> None:
     view = begin(client, attackers={"kind": "alphabeta", "seconds": 30})
     assert view["can"]["move"] is False

@@ -7,7 +7,8 @@ from board_client import begin, look_on
 from fastapi.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from app.guard import MOST_BODY
+from app.guard import MOST_BODY, Rate
+from app.problems import Problem
 
 
 def code(client: TestClient, **headers: str) -> str | None:
@@ -85,3 +86,12 @@ def test_a_socket_to_no_game_is_closed_with_its_code(client: TestClient) -> None
     with look_on(client, {"id": "A" * 22}) as socket, pytest.raises(WebSocketDisconnect) as closed:
         socket.receive_json()
     assert closed.value.code == 4404
+
+
+def test_games_are_not_begun_faster_than_they_may_be() -> None:
+    rate = Rate(burst=2, per_second=1e-6)
+    rate.take("games begun")
+    rate.take("games begun")
+    with pytest.raises(Problem, match="wait a moment") as refused:
+        rate.take("games begun")
+    assert (refused.value.code, refused.value.status) == ("too_many", 429)
