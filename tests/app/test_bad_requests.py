@@ -106,7 +106,7 @@ def test_nothing_said_over_a_socket_breaks_it(client: TestClient, texts: list[st
 
 
 @pytest.mark.slow
-@settings(max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=600, suppress_health_check=[HealthCheck.too_slow])
 @given(
     method=st.sampled_from(["GET", "POST", "POST", "POST", "DELETE"]),
     address=st.sampled_from(

@@ -135,6 +135,7 @@ def test_an_engine_takes_a_draw_only_when_it_does_not_stand_better(client: TestC
 
 def test_engines_play_each_other_only_while_somebody_looks_on(client: TestClient) -> None:
     view = begin(client, attackers=ENGINE, defenders={"kind": "random"}, delay=0)
+    assert client.get(f"/api/games/{view['id']}/picture.png").status_code == 200  # time enough for many moves
     assert client.get(f"/api/games/{view['id']}").json()["ply"] == 0
     with look_on(client, view) as socket:
         until(socket, lambda message: message["type"] == "game" and message["game"]["ply"] >= 3)

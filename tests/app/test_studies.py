@@ -6,7 +6,9 @@ import pytest
 from board_client import begin, command, look_on, save_checkpoint, until
 from fastapi.testclient import TestClient
 
-from env import Game
+from app.views import attackers_chances
+from arena.players import Thought
+from env import Game, Move
 
 QUICK = {"kind": "alphabeta", "depth": 2}
 
@@ -32,6 +34,12 @@ def test_an_analysis_grows_and_tells_of_every_legal_move(client: TestClient, net
     assert sum(row["policy"] for row in last["moves"]) == pytest.approx(1, abs=0.01)
     assert sum(last["network"]["chances"].values()) == pytest.approx(1, abs=0.01)
     assert last["line"][0] in {row["move"] for row in last["moves"]}
+
+
+def test_chances_are_told_in_the_attackers_view() -> None:
+    thought = Thought(Move("d2", "c2"), outlook=(0.7, 0.1, 0.2))
+    assert attackers_chances(thought, "attackers") == (0.7, 0.1, 0.2)
+    assert attackers_chances(thought, "defenders") == (0.2, 0.1, 0.7)
 
 
 # The side to play wins with its next move.
