@@ -1,7 +1,7 @@
 // What a network and its search think: chances, policy, likely line, and the course of the chances over the game.
 
 import { el, memory, svg } from "./dom.js";
-import { number, percent, signed, t } from "./language.js";
+import { list, number, percent, signed, t } from "./language.js";
 import { complain } from "./notes.js";
 import { get } from "./server.js";
 import { moveSquares } from "./squares.js";
@@ -23,7 +23,8 @@ export function chancesBar(chances, label) {
     part.style.flexGrow = share;
     return part;
   });
-  const words = `${label}: ${t("side.attackers")} ${percent(chances.attackers)}, ${t("analysis.draw")} ${percent(chances.draw)}, ${t("side.defenders")} ${percent(chances.defenders)}`;
+  const names = { attackers: t("side.attackers"), draw: t("analysis.draw"), defenders: t("side.defenders") };
+  const words = `${label}: ${list(Object.entries(names).map(([name, text]) => `${text} ${percent(chances[name])}`))}`;
   return el("div", { class: "chances", role: "img", "aria-label": words, title: words, dir: "ltr" }, parts);
 }
 

@@ -1,5 +1,5 @@
-// The carved board: what does not change during a game. A square is UNIT wide; what it looks like follows from the rules
-// that the server sends (goal, king_only, closed, throne), never from the name of a game.
+// The carved board: what does not change during a game. A square is UNIT wide; what it looks like follows from the
+// rules that the server sends (goal, king_only, closed, throne), never from the name of a game.
 
 import { svg } from "./dom.js";
 import { knotPaths } from "./knots.js";
@@ -351,7 +351,7 @@ export function boardArt(rules, id, { flipped = false, plain = false } = {}) {
       text,
       labels.map(([label, x, y]) => svg("text", { x, y, fill: "#e9c892" }, String(label))),
     ),
-    // A veil that the style sheet draws over the wood at night; a filter would be computed anew at every step of a move.
+    // A veil that the style sheet draws over the wood at night; a filter would be computed anew while a piece moves.
     svg("rect", { class: "dusk", width: whole, height: whole, rx: 14, fill: "#000", "fill-opacity": 0 }),
   );
 }

@@ -1,4 +1,4 @@
-// A board on the page: the carved art, the pieces, what is marked on it, and a grid of squares for pointer and keyboard.
+// A board on the page: the carved art, the pieces, what is marked on it, and a grid of squares for pointer and keys.
 
 import { FRAME, UNIT, boardArt, corner, definitions, pieceShape } from "./art.js";
 import { svg } from "./dom.js";
@@ -6,6 +6,13 @@ import { Hand } from "./hand.js";
 import { squareName } from "./squares.js";
 
 const SECONDS = 0.22;
+const LABEL = {
+  "text-anchor": "middle",
+  "dominant-baseline": "central",
+  "font-size": 30,
+  "font-weight": 700,
+  "font-family": "sans-serif",
+};
 let boards = 0;
 
 /** Whether pieces should jump to their squares instead of gliding. */
@@ -16,8 +23,8 @@ export class Board {
    * Args:
    *   host: element that the board is put into.
    *   rules: the game, as the server describes it.
-   *   options: `plain` for small pictures; `label(square, piece)` names a square for screen readers; `name` of the grid;
-   *     `control` takes what the person does (see `Hand`), none for a picture.
+   *   options: `plain` for small pictures; `label(square, piece)` names a square for screen readers; `name` of the
+   *     grid; `control` takes what the person does (see `Hand`), none for a picture.
    */
   constructor(host, rules, options = {}) {
     this.rules = rules;
@@ -224,7 +231,7 @@ export class Board {
     this.marked();
   }
 
-  /** Draws arrows `[{move: [from, to], weight: 0..1, colour, label}]` and heat `[{square, weight, colour}]`, the analysis. */
+  /** Draws the analysis: arrows `{move: [from, to], weight: 0..1, colour, label}`, heat `{square, weight, colour}`. */
   draw(arrows = [], heat = []) {
     this.drawn = () => {
       this.layers.under.replaceChildren(
@@ -255,7 +262,9 @@ export class Board {
     const neck = end - head;
     const at = (along, aside) =>
       `${(x0 + dx * along - dy * aside).toFixed(1)} ${(y0 + dy * along + dx * aside).toFixed(1)}`;
-    const path = `M${at(26, half)}L${at(neck, half)}L${at(neck, half * 2.2)}L${at(end, 0)}L${at(neck, -half * 2.2)}L${at(neck, -half)}L${at(26, -half)}Z`;
+    const above = [at(26, half), at(neck, half), at(neck, half * 2.2), at(end, 0)];
+    const below = [at(neck, -half * 2.2), at(neck, -half), at(26, -half)];
+    const path = `M${[...above, ...below].join("L")}Z`;
     const parts = [
       svg("path", {
         d: path,
@@ -268,32 +277,13 @@ export class Board {
       }),
     ];
     if (label) {
-      parts.push(
-        svg(
-          "text",
-          {
-            x: x1,
-            y: y1,
-            class: "arrow-label",
-            "text-anchor": "middle",
-            "dominant-baseline": "central",
-            "font-size": 30,
-            "font-weight": 700,
-            "font-family": "sans-serif",
-            fill: "#fff",
-            stroke: "#10202c",
-            "stroke-width": 6,
-            "paint-order": "stroke",
-            "stroke-linejoin": "round",
-          },
-          label,
-        ),
-      );
+      const edge = { stroke: "#10202c", "stroke-width": 6, "paint-order": "stroke", "stroke-linejoin": "round" };
+      parts.push(svg("text", { x: x1, y: y1, class: "arrow-label", ...LABEL, ...edge, fill: "#fff" }, label));
     }
     return parts;
   }
 
-  /** Shows where a picked piece may go: `[{square, kind, text}]`, kind "" | "take" | "win" | "lose" | "draw" | "again". */
+  /** Shows where a picked piece may go: `{square, kind, text}`, kind "", "again", "lose", "draw", "none" (no mark). */
   hint(origin, targets) {
     const parts = [];
     if (origin !== null) {
@@ -313,39 +303,12 @@ export class Board {
       );
     }
     for (const { square, kind, text } of targets) {
+      if (kind === "none") continue;
       const [x, y] = this.middle(square);
-      const colour = { win: "#1c7c3c", lose: "#a3150f", draw: "#6b4fa0", again: "#b46a00" }[kind] ?? "#1d6fa5";
-      parts.push(
-        svg("circle", {
-          class: `target ${kind}`,
-          cx: x,
-          cy: y,
-          r: kind === "" ? 15 : 24,
-          fill: colour,
-          "fill-opacity": kind === "take" ? 0.25 : 0.85,
-          stroke: "#fff",
-          "stroke-width": 4,
-        }),
-      );
-      if (kind === "take")
-        parts.push(svg("circle", { cx: x, cy: y, r: 11, fill: colour, stroke: "#fff", "stroke-width": 3 }));
-      if (text)
-        parts.push(
-          svg(
-            "text",
-            {
-              x,
-              y: y + 1,
-              "text-anchor": "middle",
-              "dominant-baseline": "central",
-              "font-size": 30,
-              "font-weight": 700,
-              "font-family": "sans-serif",
-              fill: "#fff",
-            },
-            text,
-          ),
-        );
+      const fill = { lose: "#a3150f", draw: "#6b4fa0", again: "#b46a00" }[kind] ?? "#1d6fa5";
+      const dot = { cx: x, cy: y, r: kind ? 24 : 15, fill, "fill-opacity": 0.85, stroke: "#fff", "stroke-width": 4 };
+      parts.push(svg("circle", { class: "target", ...dot }));
+      if (text) parts.push(svg("text", { x, y: y + 1, ...LABEL, fill: "#fff" }, text));
     }
     this.layers.hints.replaceChildren(...parts);
     this.cells?.forEach((cell, square) => {

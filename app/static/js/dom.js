@@ -25,7 +25,7 @@ export function svg(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** A button whose text is its name; with `icon`, the text becomes its tooltip, unless there is a `label` beside the icon. */
+/** A button; with `icon`, its text becomes the tooltip, unless there is a `label` beside the icon. */
 export function button(text, onclick, options = {}) {
   const { icon, label, ...attributes } = options;
   if (!icon) return el("button", { type: "button", onclick, ...attributes }, text);
@@ -46,7 +46,8 @@ const ICONS = {
   pause: "M7 4v16M17 4v16",
   plus: "M12 5v14M5 12h14",
   people:
-    "M8 4a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7zM1.5 20c0-4 3-6 6.5-6s6.5 2 6.5 6M16 4.5a3.2 3.2 0 0 1 0 6.2M17.5 14.2c3 .5 5 2.5 5 5.8",
+    "M8 4a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7zM1.5 20c0-4 3-6 6.5-6s6.5 2 6.5 6" +
+    "M16 4.5a3.2 3.2 0 0 1 0 6.2M17.5 14.2c3 .5 5 2.5 5 5.8",
   eye: "M2 12s4-7 10-7 10 7 10 7-4 7-10 7S2 12 2 12zm10-3a3 3 0 1 0 0 6 3 3 0 0 0 0-6z",
   book: "M12 6c-2-1.5-5-2-9-2v14c4 0 7 .5 9 2 2-1.5 5-2 9-2V4c-4 0-7 .5-9 2zm0 0v14",
   pen: "M4 20l1-5L16 4l4 4L9 19z",

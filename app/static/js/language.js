@@ -1,5 +1,5 @@
-// The interface in the person's language. A language is one file, /languages/<code>.json: text by key, with placeholders
-// such as {move}. Its own name and direction are under "_name" and "_direction".
+// The interface in the person's language. A language is one file, /languages/<code>.json: text by key, with
+// placeholders such as {move}. Its own name and direction are under "_name" and "_direction".
 
 import { memory } from "./dom.js";
 

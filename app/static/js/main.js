@@ -1,5 +1,5 @@
-// The page: its head, and which view is shown. Views are chosen by the fragment of the address, so that reload, back and
-// links work: #game=ID, #rules=GAME, #watch, #selfplay, #edit, #load, #position=...; nothing for the start.
+// The page: its head, and which view is shown. Views are chosen by the fragment of the address, so that reload, back
+// and links work: #game=ID, #rules=GAME, #watch, #selfplay, #edit, #load, #position=...; nothing for the start.
 
 import { button, el, iconOf, memory } from "./dom.js";
 import { choose, current, languages, t } from "./language.js";

@@ -2,7 +2,7 @@
 
 import { t } from "./language.js";
 
-/** A refusal. `message` is for people and in their language; `detail` is the server's own sentence, `details` its data. */
+/** A refusal: `message` in the person's language, `detail` the server's own sentence, `details` its data. */
 export class Refused extends Error {
   constructor(status, error) {
     super(t(`error.${error.code}`));

@@ -95,7 +95,8 @@ export class SharePanel {
   show() {
     const { position, side } = this.shown;
     this.position.value = position;
-    this.link.value = `${location.origin}/#${new URLSearchParams({ position, rules: this.view.game.game, to_play: side })}`;
+    const values = new URLSearchParams({ position, rules: this.view.game.game, to_play: side });
+    this.link.value = `${location.origin}/#${values}`;
   }
 
   _edit(event) {

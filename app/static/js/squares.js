@@ -1,5 +1,5 @@
-// Squares and positions. A square is an index, rank * size + file, a1 being 0; a board is an array of "", "t", "T", "K".
-// Nothing here knows the rules: which moves there are, and what they take, is for the server to say.
+// Squares and positions. A square is an index, rank * size + file, a1 being 0; a board is an array of "", "t", "T" and
+// "K". Nothing here knows the rules: which moves there are, and what they take, is for the server to say.
 
 export const SIDES = ["attackers", "defenders"];
 
