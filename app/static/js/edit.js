@@ -2,7 +2,7 @@
 
 import { pieceIcon } from "./art.js";
 import { Board } from "./board.js";
-import { button, el } from "./dom.js";
+import { button, el, memory } from "./dom.js";
 import { t } from "./language.js";
 import { attempt, complain } from "./notes.js";
 import { Refused, post } from "./server.js";
@@ -57,6 +57,14 @@ export function editView(host, { edit: wanted, position, to_play: side }, about)
     attempt(() => begin(request())),
     { class: "primary" },
   );
+  const analyse = button(
+    t("edit.analyse"),
+    attempt(() => {
+      memory.set("analysis", true);
+      memory.set("tab", "analysis");
+      return begin(request());
+    }),
+  );
 
   const request = () => ({ game: rules.game, position: formatPosition(size, board), to_play: toPlay });
 
@@ -83,7 +91,7 @@ export function editView(host, { edit: wanted, position, to_play: side }, about)
   function judge(words, good) {
     verdict.textContent = words;
     verdict.className = `verdict ${good ? "good" : "bad"}`;
-    play.disabled = !good;
+    play.disabled = analyse.disabled = !good;
   }
 
   async function show() {
@@ -151,6 +159,7 @@ export function editView(host, { edit: wanted, position, to_play: side }, about)
         "div",
         { class: "row" },
         play,
+        analyse,
         button(t("edit.clear"), () => ((board = board.map(() => "")), show())),
       ),
       el("h2", {}, t("edit.layout")),

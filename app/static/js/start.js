@@ -8,12 +8,20 @@ import { engineWords } from "./players.js";
 import { post } from "./server.js";
 import { other, parsePosition } from "./squares.js";
 
+let beginning = false;
+
 /** Begins a game on the server and goes to it; `ply` is the one to look at first, the last unless given. */
 export async function begin(request, ply) {
-  const game = await post("/api/games", request);
+  if (beginning) return; // a double click begins one game
+  beginning = true;
+  let game;
+  try {
+    game = await post("/api/games", request);
+  } finally {
+    beginning = false;
+  }
   memory.set("last", game.id);
   location.hash = `game=${game.id}${ply === undefined ? "" : `&ply=${ply}`}`;
-  return game;
 }
 
 /** The name of a start of a game, for people. */

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -220,14 +219,7 @@ class Visitor:
         """Buttons and headings whose text does not fit."""
         return self.page.evaluate(
             """() => [...document.querySelectorAll("button, h1, h2, h3, .card b, .tab, th, figcaption")]
-                .filter((node) => node.offsetParent && node.scrollWidth > node.clientWidth + 1)
+                .filter((node) => node.offsetParent && !node.matches(".off-screen"))
+                .filter((node) => node.scrollWidth > node.clientWidth + 1)
                 .map((node) => node.textContent)"""
         )
-
-
-def wait_until(true: Any, seconds: float = 30) -> None:
-    """Wait for a condition outside the page."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
