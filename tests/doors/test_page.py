@@ -115,7 +115,7 @@ def test_a_taken_port_is_passed_over_or_told_in_a_sentence() -> None:
     [
         (["--port", "70000"], "--port 70000: allowed are 0 to 65535"),
         (["--host", "no.such.name.invalid"], "this machine has no such address"),
-        (["--simulations", "5"], "--simulations is for an engine"),
+        (["random", "--simulations", "5"], "--simulations is for checkpoints"),
         (["alphabeta-v1:depth=40"], "depth"),
     ],
 )
