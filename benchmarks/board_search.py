@@ -32,10 +32,12 @@ class Counting:
         self._evaluator = Evaluator(network, dtype="float32")
         self.calls = self.rows = 0
 
-    def __call__(self, inputs: np.ndarray, *rest: np.ndarray) -> None:
+    def __call__(
+        self, inputs: np.ndarray, actions: np.ndarray, counts: np.ndarray, logits: np.ndarray, values: np.ndarray
+    ) -> None:
         self.calls += 1
         self.rows += len(inputs)
-        self._evaluator(inputs, *rest)
+        self._evaluator(inputs, actions, counts, logits, values)
 
 
 def measure(network: PolicyValueNet, game: str, simulations: int, leaves: int, games: int) -> dict[str, Any]:

@@ -108,4 +108,5 @@ def kernel(function: Callable[..., Any]) -> Any:
     numba.config.CACHE_DIR = _store_of(Path(inspect.getfile(function)).resolve())  # pyright: ignore[reportAttributeAccessIssue]
     # Kernels own no arrays: without Numba's counting of references, two fifths of the search's time, they are faster.
     # What would allocate one, as a slice that is assigned to, does not compile.
-    return numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
+    options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+    return numba.njit(**options)(function)
