@@ -22,6 +22,7 @@ def _count(
     depth: int,
     repetitions: bool,
     moves: np.ndarray,
+    left: np.ndarray,
     undo: np.ndarray,
 ) -> int:
     """Count the sequences of `depth` >= 1 legal moves from a position where the game is not over.
@@ -35,12 +36,12 @@ def _count(
         depth: length of the sequences.
         repetitions: whether a position may repeat often enough within `depth` to end a game.
         moves: int16 (depth, 4S), for the moves at every level of the stack.
+        left: int64 (depth,), how many of these are still to be played.
         undo: int16 (depth, 8), for `unmake`.
     """
     if depth == 1:
         return count_moves(t, pos)
     last = depth - 1
-    left = np.zeros(depth, np.int64)
     left[0] = write_moves(t, pos, moves[0])
     level, leaves = 0, 0
     while level >= 0:
@@ -86,7 +87,8 @@ def perft(game: Game, depth: int) -> int:
     # A position needs four plies to come about again; what happened before may already hold some occurrences.
     repetitions = info[PLY] > info[REVERSIBLE] or depth > 4 * (game.rules.repetition_limit - 1)
     moves = np.empty((depth, 4 * game.rules.cells), np.int16)
-    return int(_count(t, pos, history, depth, repetitions, moves, np.empty((depth, 8), np.int16)))
+    left, undo = np.zeros(depth, np.int64), np.empty((depth, 8), np.int16)
+    return int(_count(t, pos, history, depth, repetitions, moves, left, undo))
 
 
 def divide(game: Game, depth: int) -> dict[Move, int]:
