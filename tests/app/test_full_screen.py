@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +52,7 @@ def played(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., FullS
                 await play(screen, pilot)
             return screen
 
-        # A loop of its own, in a thread of its own: the tests of the page leave one running in this thread.
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(asyncio.run, session()).result()
+        return asyncio.run(session())
 
     return run
 

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-@pytest.fixture(scope="session")
+# For a module and not for the session: Playwright keeps an event loop going in the main thread until it is closed, in
+# which the tests of the full screen could not begin theirs.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """The installed Chromium, without a window."""
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
@@ -29,9 +31,9 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
-    """A server that all tests share."""
+    """A server that the tests of a module share."""
     from visitor import PageServer
 
     running = PageServer(tmp_path_factory.mktemp("page"))
