@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         print(f"evaluate.py: {error}", file=sys.stderr)
         return 1
-    except ValueError as error:
+    except (ValueError, FloatingPointError) as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
         return 2
     except MemoryError:

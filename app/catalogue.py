@@ -124,7 +124,7 @@ class Catalogue:
                 return entry
         for name, folder in self.run_folders().items():
             for entry in self._of_run(name, folder):
-                if entry.game == game and entry.name == "best":
+                if entry.game == game and entry.name == "best" and not entry.header.provenance.untrained:
                     return entry
         return None
 

@@ -242,7 +242,7 @@ class Hall:
             session.set_thinking(None)
             self._give_up(seated, "player_missing" if problem.code == "not_found" else "engine_failed", str(problem))
             return False
-        except (MemoryError, RuntimeError, FloatingPointError) as error:
+        except (MemoryError, RuntimeError, FloatingPointError, ValueError) as error:
             _log.warning("An engine failed: %s", error)
             session.set_thinking(None)
             self._give_up(seated, "engine_failed", f"The engine failed: {first_line(error) or 'out of memory'}")

@@ -19,9 +19,14 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from search.alphabeta import MAX_DEPTH
 from search.config import MOST_SIMULATIONS
+
+# Importing torch takes seconds, so `models` is imported where a network is in play.
+if TYPE_CHECKING:
+    from models.checkpoint import Header
 
 SUFFIX = ".safetensors"
 ALPHABETA = "alphabeta-v1"
@@ -85,10 +90,19 @@ def checkpoint_game(path: Path) -> str:
     Raises:
         PlayerError: it cannot be read.
     """
+    return checkpoint_header(path).game
+
+
+def checkpoint_header(path: Path) -> Header:
+    """What a checkpoint says of itself.
+
+    Raises:
+        PlayerError: it cannot be read.
+    """
     from models.checkpoint import CheckpointError, load
 
     try:
-        return load(path).header.game
+        return load(path).header
     except CheckpointError as error:
         raise PlayerError(str(error)) from None
 

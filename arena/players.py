@@ -14,7 +14,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from arena.player_text import ALPHABETA, SUFFIX, PlayerError, checkpoint_game, read_player
+from arena.player_text import ALPHABETA, SUFFIX, PlayerError, checkpoint_header, read_player
 from env import RULES, Game, Move, Rules
 from env.rules import get_rules
 from search.alphabeta import DECIDED, WIN, AlphaBeta, AlphaBetaResult
@@ -356,6 +356,8 @@ def parse_player(
 def default_player(rules: Rules | str | None = None, runs: Path | None = None) -> str:
     """The player meant when none is named: the newest run's best checkpoint, else the one that came with the project.
 
+    A run that has not learnt anything yet does not count.
+
     Args:
         rules: the game it has to play; `None`: any.
         runs: folder of runs; `None`: `runs/` where the program was started, else the project's own.
@@ -370,10 +372,10 @@ def default_player(rules: Rules | str | None = None, runs: Path | None = None) -
     pretrained = [ROOT / "models" / "pretrained" / f"{name}{SUFFIX}" for name in RULES]
     for path in by_age + [path for path in pretrained if path.exists()]:
         try:
-            game = checkpoint_game(path)
+            header = checkpoint_header(path)
         except PlayerError:
             continue
-        if wanted in (None, game):
+        if wanted in (None, header.game) and not header.provenance.untrained:
             return str(path)
     config = f"configs/{wanted or next(iter(RULES))}.yaml"
     what = "" if wanted is None else f" that plays {wanted}"

@@ -68,6 +68,11 @@ class Provenance(BaseModel):
     version: str = Field(default="", max_length=64)
     scores: dict[str, float] = Field(default_factory=dict, max_length=256)
 
+    @property
+    def untrained(self) -> bool:
+        """Whether it is of a run that has not learnt anything yet."""
+        return bool(self.run) and self.step == 0
+
 
 class Header(BaseModel):
     """What the weights are.
@@ -89,7 +94,7 @@ class Header(BaseModel):
     size: int = Field(ge=3, le=15)
     layouts: tuple[str, ...] = Field(default=(), max_length=64)
     network: NetworkConfig
-    discount: float = Field(gt=0, le=1)
+    discount: float = Field(gt=0.5, le=1)
     provenance: Provenance = Provenance()
 
 

@@ -85,7 +85,8 @@ def main(arguments: Sequence[str] | None = None, started: float | None = None) -
         return _fail(sentence, 1)
     finally:
         try:
-            sys.stdout.flush()
+            if sys.stdout is not None:  # None where it was closed before the start
+                sys.stdout.flush()
         except OSError:
             _silence(sys.stdout)
 

@@ -40,7 +40,9 @@ class SelfPlayConfig(Section):
     games_per_group: int = Field(
         default=128, ge=1, le=65536, description="games that a group plays at once, which is the evaluator's batch"
     )
-    steps: int = Field(default=256, ge=1, description="evaluator batches that each group makes in one iteration")
+    steps: int = Field(
+        default=256, ge=1, le=1_000_000, description="evaluator batches that each group makes in one iteration"
+    )
     simulations: int = Field(
         default=64, ge=2, le=65536, description="simulations of a full search, whose result trains"
     )

@@ -54,9 +54,13 @@ def read_config(path: Path, overrides: Mapping[str, str] | None = None) -> RunCo
         places[key] = f"--{dotted}"
         section = data
         for name in key[:-1]:
-            if not isinstance(section.get(name), dict):
+            if section.get(name) is None:
                 section[name] = {}
             section = section[name]
+            if not isinstance(section, dict):
+                break  # what is wrong with it is told below
+        if not isinstance(section, dict):
+            continue
         try:
             section[key[-1]] = text if "string" in _types(_schema(key)) else _option_value(text)
         except ValueError:

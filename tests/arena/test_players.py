@@ -11,6 +11,7 @@ import pytest
 from arena.player_text import PlayerError, checkpoint_game, read_player
 from arena.players import ROOT, default_player, parse_player
 from env import RULES, Game
+from models import Provenance, load, save
 
 
 def after(game: str, *moves: str) -> Game:
@@ -196,6 +197,13 @@ def test_the_default_player_is_the_newest_runs_best(
     assert default_player("tawlbwrdd", runs) == str(runs / "other" / "best.safetensors")
     monkeypatch.chdir(tmp_path)
     assert default_player("brandubh") == str(Path("runs/new/best.safetensors"))
+
+    # A run that has only begun has a checkpoint too, of random weights.
+    begun = load(runs / "new" / "best.safetensors")
+    header = begun.header.model_copy(update={"provenance": Provenance(run="begun", step=0)})
+    (runs / "begun").mkdir()
+    save(runs / "begun" / "best.safetensors", begun.network, header)
+    assert default_player("brandubh", runs) == str(runs / "new" / "best.safetensors")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends the POSIX signal")

@@ -128,6 +128,7 @@ def test_tensors_of_others(tmp_path):
         ({"size": 10**9}, "size"),
         ({"discount": 2.0}, "discount"),
         ({"discount": "0.98"}, "discount"),
+        ({"discount": 0.3}, "discount"),  # no search takes it
         ({"novelty": 1}, "novelty"),
         ({"provenance": {"step": -1}}, "provenance.step"),
         ({"network": SMALL.model_dump() | {"blocks": 3}}, "3 blocks"),
@@ -219,12 +220,12 @@ def test_failure_while_writing_leaves_the_old_file(path, network, monkeypatch, b
     monkeypatch.setattr(os, broken, fail)
     expected = CheckpointError if isinstance(error, OSError) else KeyboardInterrupt
     with pytest.raises(expected):
-        save(path, network, HEADER.model_copy(update={"discount": 0.5}))
+        save(path, network, HEADER.model_copy(update={"discount": 0.75}))
     monkeypatch.undo()
     assert path.read_bytes() == old
     assert [each.name for each in path.parent.iterdir()] == [path.name]
-    save(path, network, HEADER.model_copy(update={"discount": 0.5}))
-    assert load(path).header.discount == 0.5
+    save(path, network, HEADER.model_copy(update={"discount": 0.75}))
+    assert load(path).header.discount == 0.75
 
 
 def test_folder_that_is_not_there(tmp_path, network):

@@ -82,6 +82,7 @@ def test_extreme_numbers_survive_being_written(tmp_path: Path) -> None:
         ("game: brandubh\nselfplay:\n  layouts: {}\n", ["own.yaml:3: selfplay.layouts is {}; allowed"]),
         ("game: brandubh\nmeasure:\n  opponent: nobody\n", ["own.yaml:3: measure.opponent: there is no player"]),
         ('game: brandubh\nmeasure:\n  opponent: "a\\0b"\n', ["own.yaml:3: measure.opponent: there is no player"]),
+        ("game: brandubh\nselfplay:\n  steps: 99999999999999999999\n", ["selfplay.steps is 99999999999999999999"]),
         ("", ["own.yaml: holds no settings"]),
         ("- brandubh\n", ["own.yaml: holds no settings"]),
         (b"game: \xff\n", ["own.yaml: not a text file"]),
@@ -131,6 +132,14 @@ def test_a_section_with_all_lines_commented_out_is_an_empty_one(tmp_path: Path) 
     path = tmp_path / "own.yaml"
     path.write_text("game: brandubh\nlearner:\n#  batch: 4\n")
     assert read_config(path).learner == RunConfig(game="brandubh").learner
+
+
+def test_an_option_does_not_hide_a_section_that_is_none(tmp_path: Path) -> None:
+    [problem] = problems(tmp_path, "game: brandubh\nrun: 5\n", {"run.minutes": "3"})
+    assert problem.startswith("own.yaml:2: run is 5")
+    path = tmp_path / "own.yaml"
+    path.write_text("game: brandubh\nrun:\n#  seed: 4\n")
+    assert read_config(path, {"run.minutes": "3"}).run.minutes == 3
 
 
 def test_every_setting_can_be_given_on_the_command_line(tmp_path: Path) -> None:

@@ -208,7 +208,8 @@ export class AnalysisPanel {
             { class: "opinion" },
             el("span", {}, t(`analysis.${name}`)),
             chancesBar(chances, t(`analysis.${name}`)),
-            el("b", { dir: "ltr" }, signed(event[name].value)),
+            // The same as the bar, in one number; the value itself is discounted, which nobody can see.
+            el("b", { dir: "ltr" }, signed(chances.attackers - chances.defenders)),
           ),
         );
     }
