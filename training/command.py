@@ -84,11 +84,11 @@ def main(arguments: Sequence[str] | None = None, started: float | None = None) -
             raise
         return _fail(sentence, 1)
     finally:
-        try:
-            if sys.stdout is not None:  # None where it was closed before the start
-                sys.stdout.flush()
-        except OSError:
-            _silence(sys.stdout)
+        if (output := sys.stdout) is not None:  # None where it was closed before the start
+            try:
+                output.flush()
+            except OSError:
+                _silence(output)
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
