@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -18,6 +19,20 @@ def wrong_name(path: Path) -> str:
     except (OSError, ValueError) as error:
         return str(getattr(error, "strerror", None) or error)
     return ""
+
+
+@contextlib.contextmanager
+def memory_errors_of_rust() -> Iterator[None]:
+    """Let a library written in Rust, such as safetensors, raise MemoryError where it panics for want of memory.
+
+    Its PanicException is no Exception, so that nothing else would take it for an error that can be explained.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":
+            raise MemoryError(str(error)) from None
+        raise
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:

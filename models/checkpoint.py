@@ -22,7 +22,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor
 
-from env.files import write_whole
+from env.files import memory_errors_of_rust, write_whole
 from env.rules import RULES, Rules, get_rules
 from models.network import NetworkConfig, PolicyValueNet
 
@@ -126,7 +126,8 @@ def save(path: str | os.PathLike[str], network: PolicyValueNet, header: Header) 
     if broken:
         raise CheckpointError(f"cannot write {path}: the weight {broken} is not finite.")
     text = header.model_dump_json()
-    data = safetensors.torch.save(tensors, {HEADER_KEY: text, CHECKSUM_KEY: _checksum(text, tensors)})
+    with memory_errors_of_rust():
+        data = safetensors.torch.save(tensors, {HEADER_KEY: text, CHECKSUM_KEY: _checksum(text, tensors)})
     try:
         write_whole(path, data)
     except OSError as error:

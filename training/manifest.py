@@ -20,6 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from env.files import memory_errors_of_rust
+
 FORMAT = 1
 UNFINISHED = ".unfinished-"
 SHARD, STATE, MANIFEST = "shard.safetensors", "state.safetensors", "manifest.json"
@@ -87,7 +89,8 @@ def write_iteration(iterations: Path, manifest: Manifest, state: Arrays, shard: 
         files: dict[str, StoredFile] = {}
         for file, arrays in ((SHARD, shard), (STATE, state)):
             if arrays is not None:
-                data = save({key: np.asarray(array, order="C") for key, array in arrays.items()})
+                with memory_errors_of_rust():
+                    data = save({key: np.asarray(array, order="C") for key, array in arrays.items()})
                 _write_synced(draft / file, data)
                 files[file] = StoredFile(size=len(data), sha256=hashlib.sha256(data).hexdigest())
         manifest = manifest.model_copy(update={"files": files})

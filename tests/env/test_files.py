@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from env.files import remove_drafts, write_whole
+from env.files import memory_errors_of_rust, remove_drafts, write_whole
 
 
 def test_a_file_is_replaced_through_a_link(tmp_path: Path) -> None:
@@ -40,3 +40,11 @@ def test_drafts_of_the_dead_are_removed(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     remove_drafts(tmp_path)
     assert sorted(os.listdir(tmp_path)) == [".other.tmp", "kept.0123abcd.tmp"]
+
+
+def test_a_panic_for_want_of_memory_is_a_memory_error() -> None:
+    panic = type("PanicException", (BaseException,), {})  # as that of pyo3, which cannot be imported
+    with pytest.raises(MemoryError, match="null"), memory_errors_of_rust():
+        raise panic("pointer is null")
+    with pytest.raises(KeyboardInterrupt), memory_errors_of_rust():
+        raise KeyboardInterrupt
