@@ -11,7 +11,7 @@ import numpy as np
 
 from env.jit import kernel
 from search.config import Settings
-from search.tree import LOSS, ROOT, UNKNOWN, WIN, Choice, Edge, Node, Slot, Tree, bring_next, use_edge
+from search.tree import LOSS, ROOT, UNKNOWN, WIN, Choice, Edge, Node, Slot, Tree, try_next
 
 TINY = 1e-30
 
@@ -142,9 +142,7 @@ def choose_inside(settings: Settings, node: Node, choices: np.ndarray, edges: np
         if score > best_score:
             best, best_score = index, score
     if best == head:
-        use_edge(edges[head])
-        node.tried += 1
-        bring_next(node, choices)
+        try_next(node, choices, edges)
     return best
 
 

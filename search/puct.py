@@ -18,7 +18,7 @@ import numpy as np
 
 from env.jit import kernel
 from search.config import Settings
-from search.tree import LOSS, ROOT, UNKNOWN, WIN, Edge, Node, Slot, Tree, bring_next, random_unit, use_edge
+from search.tree import LOSS, ROOT, UNKNOWN, WIN, Edge, Node, Slot, Tree, random_unit, try_next
 
 C_BASE = 19652.0
 
@@ -66,9 +66,7 @@ def choose_inside(settings: Settings, node: Node, choices: np.ndarray, edges: np
         if score > best_score:
             best, best_score = index, score
     if best == head:
-        use_edge(edges[head])
-        node.tried += 1
-        bring_next(node, choices)
+        try_next(node, choices, edges)
     return best
 
 

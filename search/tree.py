@@ -296,6 +296,14 @@ def hold(nodes: np.ndarray, edges: np.ndarray, index: int, top: int, change: int
 
 
 @kernel
+def try_next(node: Node, choices: np.ndarray, edges: np.ndarray) -> None:
+    """Bring the first move that has not been tried into use."""
+    use_edge(edges[node.first + node.tried])
+    node.tried += 1
+    bring_next(node, choices)
+
+
+@kernel
 def prove(node: Node, edges: np.ndarray) -> None:
     """Enter what the edges of `node` prove about it: a win by the quickest, else the best of all when all are known."""
     shortest, longest, draw_plies = 32767, -1, -1

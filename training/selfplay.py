@@ -12,12 +12,11 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from env.encoding import EXTRA_INPUTS, input_size
+from env.encoding import input_size
 from env.notation import parse_position
 from env.position import PLY
 from env.rules import SIDES, Rules
@@ -27,6 +26,7 @@ from search.config import SearchConfig
 from search.mcts import Evaluate
 from search.simulation import new_batch, require_numbers
 from search.tree import ROOT, new_tree
+from training.collected import Collected, to_shard
 from training.config import SelfPlayConfig
 from training.play_kernels import (
     RUNNING,
@@ -46,62 +46,6 @@ from training.shard import Shard
 _PER_SLOT = ("layout", "start", "missing", "balance", "opening", "full", "records")
 _PER_RECORD = ("record_ply", "record_input", "record_weight")
 _PER_RECORD_MOVE = ("record_actions", "record_policy")
-
-
-@dataclass(frozen=True)
-class _Collected:
-    """One finished game; arrays as in `Shard`, `counts` being the numbers of legal moves."""
-
-    inputs: np.ndarray
-    counts: np.ndarray
-    actions: np.ndarray
-    policy: np.ndarray
-    weight: np.ndarray
-    value: np.ndarray
-    outlook: np.ndarray
-    ply: np.ndarray
-    winner: int
-    reason: int
-    layout: int
-    start: np.ndarray
-    missing: int
-    balance: int
-    moves: np.ndarray
-
-
-def _shard(games: Sequence[_Collected], columns: int, counters: Mapping[str, float]) -> Shard:
-    def joined(name: str, dtype: type, empty: tuple[int, ...] = (0,)) -> np.ndarray:
-        parts = [getattr(game, name) for game in games]
-        return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(empty, dtype)
-
-    def column(name: str, dtype: type) -> np.ndarray:
-        return np.array([getattr(game, name) for game in games], dtype)
-
-    def offsets(lengths: np.ndarray) -> np.ndarray:
-        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-    lengths = np.array([len(game.moves) for game in games], np.int16)
-    return Shard(
-        inputs=joined("inputs", np.int8, (0, columns)),
-        policy_offsets=offsets(joined("counts", np.int64)),
-        policy_actions=joined("actions", np.int16),
-        policy_probs=joined("policy", np.float32),
-        policy_weight=joined("weight", np.float32),
-        value=joined("value", np.float32),
-        outlook=joined("outlook", np.float32, (0, 3)),
-        game=np.repeat(np.arange(len(games)), [len(game.ply) for game in games]).astype(np.int32),
-        ply=joined("ply", np.int16),
-        winner=column("winner", np.int8),
-        reason=column("reason", np.int8),
-        length=lengths,
-        layout=column("layout", np.int16),
-        start=np.array([game.start for game in games], np.int8).reshape(len(games), columns - EXTRA_INPUTS),
-        missing=column("missing", np.int8),
-        balance=column("balance", np.int8),
-        move_offsets=offsets(lengths),
-        moves=joined("moves", np.int16),
-        counters=dict(counters),
-    )
 
 
 def lambda_returns(searched: np.ndarray, result: float, discount: float, keep: float) -> np.ndarray:
@@ -207,7 +151,7 @@ class _Group:
                 begin_game(*kernel_arguments, slot, balance)
             self.started = True
         self.slots.simulations[:] = 0
-        collected: list[_Collected] = []
+        collected: list[Collected] = []
         search_seconds = inference_seconds = 0.0
         now = time.perf_counter()
         for _ in range(steps):
@@ -231,14 +175,14 @@ class _Group:
             "search_seconds": search_seconds,
             "inference_seconds": inference_seconds,
         }
-        return _shard(collected, input_size(self.rules), counters)
+        return to_shard(collected, input_size(self.rules), counters)
 
     def _listed(self, slot: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the records' numbers of moves, int64 (records,), and which entries of the records are in use."""
         counts = self.slots.record_count[slot, : self.slots.records[slot]].astype(np.int64)
         return counts, np.arange(self.slots.record_actions.shape[2]) < counts[:, None]
 
-    def _collect(self, slot: int) -> _Collected:
+    def _collect(self, slot: int) -> Collected:
         """Take a finished game out of its slot, with the targets that its end gives its positions."""
         slots = self.slots
         length, count = int(self.tree.nodes[slot, ROOT].position.info[PLY]), int(slots.records[slot])
@@ -261,7 +205,7 @@ class _Group:
         drawn = np.full(count, 1.0 - abs(attackers_value) if not truncated else 0.0)
         outlook = np.stack([(1 + own - drawn) / 2, drawn, (1 - own - drawn) / 2], axis=1)
         counts, listed = self._listed(slot)
-        return _Collected(
+        return Collected(
             inputs=inputs,
             counts=counts,
             actions=slots.record_actions[slot, :count][listed],
