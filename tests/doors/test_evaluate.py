@@ -1,11 +1,14 @@
 """The door to matches: what it prints and writes, and how it refuses."""
 
+import argparse
 import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import cast
 
 import pytest
 import torch
@@ -150,7 +153,7 @@ def test_ctrl_c_prints_the_score_so_far(
 
         yield told
 
-    monkeypatch.setattr(evaluate, "match_progress", impatient)
+    monkeypatch.setattr("arena.match_command.match_progress", impatient)
     file = tmp_path / "result.json"
     assert evaluate.main(["random", "--opponent", "random", "--games", "60", "--json", str(file)]) == 130
     out = " ".join(capsys.readouterr().out.split())
@@ -195,9 +198,29 @@ def test_a_full_disk_costs_the_file_and_not_the_result(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(evaluate, "write_text", full)
+    monkeypatch.setattr("arena.match_command.write_text", full)
     assert evaluate.main(["random", "--opponent", "random", "--games", "2", "--json", str(tmp_path / "r.json")]) == 1
     captured = capsys.readouterr()
     assert "95 %" in captured.out
     assert "No space left" in captured.err
     assert captured.err.count("\n") == 1
+
+
+def test_a_mode_is_chosen_by_its_option_and_refuses_those_of_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--count")
+        parser.add_argument("--slow", action="store_true")
+
+    module = cast(ModuleType, SimpleNamespace(add_arguments=add_arguments, run=lambda options, _: int(options.count)))
+    counting = {"a count": evaluate.Mode(module, "count", frozenset({"seed"}))}
+    monkeypatch.setattr(evaluate, "MODES", counting | dict(evaluate.MODES))
+    assert evaluate.main(["random", "--count", "7", "--slow"]) == 7
+    for arguments, said in (
+        (["--slow"], "--slow does not belong to a match but to a count"),
+        (["--count", "7", "--max-plies", "30"], "--max-plies does not belong to a count but to a match"),
+        (["--count", "7", "--seed", "0"], "--seed does not belong to a count"),
+    ):
+        assert evaluate.main(["random", *arguments]) == 2
+        assert capsys.readouterr().err == f"evaluate.py: {said}\n"

@@ -1,0 +1,81 @@
+"""What the modes of `evaluate.py` share: looking at what was asked for before any time is spent."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from arena.player_text import PlayerError, PlayerText
+from env import RULES, Rules
+from env.files import wrong_name
+from search.config import MOST_SIMULATIONS
+
+MOST_GAMES = 100_000
+
+
+def check_numbers(options: argparse.Namespace) -> None:
+    """Refuses numbers, of those that every mode has, that cannot be.
+
+    Raises:
+        ValueError: one is out of range.
+    """
+    for name, lowest in (("games", 1), ("simulations", 1), ("threads", 1), ("seed", 0)):
+        value = getattr(options, name)
+        if value is not None and value < lowest:
+            raise ValueError(f"--{name} {value}: has to be at least {lowest}")
+    for name, most in (("games", MOST_GAMES), ("simulations", MOST_SIMULATIONS)):
+        value = getattr(options, name)
+        if value is not None and value > most:
+            raise ValueError(f"--{name} {value}: at most {most}")
+
+
+def check_players(options: argparse.Namespace, players: Sequence[PlayerText]) -> None:
+    """Refuses options for checkpoints where no player is one.
+
+    Raises:
+        ValueError: one is given.
+    """
+    if any(player.path is not None for player in players):
+        return
+    for name, given in (("simulations", options.simulations is not None), ("device", options.device != "auto")):
+        if given:
+            none = "neither player is one" if len(players) == 2 else "no player is one"
+            raise ValueError(f"--{name} is for checkpoints, and {none}")
+
+
+def choose_rules(game: str | None, players: Sequence[PlayerText]) -> Rules:
+    """The game to play: the one asked for, else that of the checkpoints, else the first there is.
+
+    Raises:
+        PlayerError: a checkpoint plays another game.
+    """
+    games = {player.name: player.game for player in players if player.game is not None}
+    wanted = game or next(iter(games.values()), next(iter(RULES)))
+    for name, plays in games.items():
+        if plays != wanted:
+            raise PlayerError(f"{name} plays {plays}, not {wanted}")
+    return RULES[wanted]
+
+
+def check_writable(option: str, path: Path) -> None:
+    """Refuses a file that could not be written.
+
+    Raises:
+        ValueError: naming the option.
+    """
+    folder = path.absolute().parent
+    if problem := wrong_name(path):
+        raise ValueError(f"{option}: no file can have this name: {problem}")
+    if path.is_dir():
+        raise ValueError(f"{option} {path}: there is a folder of that name already")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{option} {path}: that is not a regular file")
+    if not folder.is_dir():
+        raise ValueError(f"{option} {path}: the folder {folder} does not exist")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError:
+        raise ValueError(f"{option} {path}: the folder {folder} cannot be written to") from None
