@@ -41,7 +41,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.machine import machine, parser, report
 from benchmarks.tree_search import positions
 from env import RULES, Rules
-from env.encoding import input_size, write_input
+from env.encoding import input_size, write_network_input
 from env.jit import kernel
 from env.moves import write_moves
 from env.position import copy_position, new_positions
@@ -192,7 +192,7 @@ def _encode(t: Tables, found: np.ndarray, history: np.ndarray, moves: np.ndarray
     for _ in range(times):
         for index in range(found.shape[0]):
             count = write_moves(t, found[index], moves)
-            write_input(t, found[index], history[index], 0, moves, count, out)
+            write_network_input(t, found[index], history[index], 0, moves, count, out)
 
 
 def encoding_seconds(rules: Rules, count: int = 200) -> float:

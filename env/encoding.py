@@ -9,7 +9,10 @@ never legal.
 board (piece code; `REPEATS` is added to an empty square where a stop of the side to play would end the game by
 repetition), then `to_play` (0 attackers, 1 defenders), the earlier occurrences of the position (0 at first), and the
 balance: how much more the attackers search than the defenders, log2 of the ratio in quarter steps (0 wherever both
-search alike).
+search alike). Rows made by `write_network_input` say more about empty squares, by bits added to the cell: which
+pieces can come there with one move (`REACH_ATTACKERS`, `REACH_DEFENDERS`, `REACH_KING`), whoever is to play, and
+where the king can come with two (`REACH_KING_TWICE`, set only where one does not do). Pieces slide over the whole
+board, which convolutions of 3x3 squares see badly.
 
 **Planes.** `PLANES` names the planes that `write_planes` makes of a row, for agents that want them.
 """
@@ -23,11 +26,12 @@ import numpy as np
 from env.board import occurrences
 from env.jit import kernel
 from env.moves import write_moves
-from env.position import ATTACKER, DEFENDER, KING, PLY, REVERSIBLE, TO_PLAY, Position
+from env.position import ATTACKER, DEFENDER, EMPTY, KING, KING_SQUARE, PLY, REVERSIBLE, TO_PLAY, Position
 from env.rules import Rules
-from env.tables import Tables, tables
+from env.tables import KING_KIND, SOLDIER, Tables, tables
 
 REPEATS = 4
+REACH_ATTACKERS, REACH_DEFENDERS, REACH_KING, REACH_KING_TWICE = 8, 16, 32, 64
 EXTRA_INPUTS = 3  # to_play, earlier occurrences, balance
 MOST_OCCURRENCES = 100
 
@@ -101,6 +105,45 @@ def write_input(
 
 
 @kernel
+def _mark_reach(t: Tables, pos: Position, out: np.ndarray) -> None:
+    """Add to the empty cells of `out`, int8 (S + 3,), the bits that say which pieces can come there."""
+    for square in range(t.size * t.size):
+        piece = pos.board[square]
+        if piece == EMPTY:
+            continue
+        flag = REACH_ATTACKERS if piece == ATTACKER else REACH_DEFENDERS if piece == DEFENDER else REACH_KING
+        kind = KING_KIND if piece == KING else SOLDIER
+        for direction in range(4):
+            target = int(t.neighbour[square, direction])
+            while target >= 0 and pos.board[target] == EMPTY:
+                if t.may_stop[kind, target]:
+                    out[target] |= flag
+                target = int(t.neighbour[target, direction])
+    king = int(pos.info[KING_SQUARE])
+    for direction in range(4):
+        stop = int(t.neighbour[king, direction])
+        while stop >= 0 and pos.board[stop] == EMPTY:
+            if t.may_stop[KING_KIND, stop]:
+                for turn in (1, 3):
+                    way = (direction + turn) % 4
+                    target = int(t.neighbour[stop, way])
+                    while target >= 0 and pos.board[target] == EMPTY:
+                        if t.may_stop[KING_KIND, target] and not out[target] & REACH_KING:
+                            out[target] |= REACH_KING_TWICE
+                        target = int(t.neighbour[target, way])
+            stop = int(t.neighbour[stop, direction])
+
+
+@kernel
+def write_network_input(
+    t: Tables, pos: Position, history: np.ndarray, balance: int, moves: np.ndarray, count: int, out: np.ndarray
+) -> None:
+    """Write what `write_input` does, and the bits that say which pieces can come to the empty squares."""
+    write_input(t, pos, history, balance, moves, count, out)
+    _mark_reach(t, pos, out)
+
+
+@kernel
 def write_planes(t: Tables, row: np.ndarray, out: np.ndarray) -> None:
     """Write the planes of an input row, int8 (S + 3,), to `out`, int8 (len(PLANES), n, n): [plane, rank, file]."""
     n = t.size
@@ -108,7 +151,7 @@ def write_planes(t: Tables, row: np.ndarray, out: np.ndarray) -> None:
     for rank in range(n):
         for file in range(n):
             square = rank * n + file
-            piece = row[square]
+            piece = row[square] & (REACH_ATTACKERS - 1)
             out[0, rank, file] = piece == ATTACKER
             out[1, rank, file] = piece == DEFENDER
             out[2, rank, file] = piece == KING
@@ -120,12 +163,12 @@ def write_planes(t: Tables, row: np.ndarray, out: np.ndarray) -> None:
 
 
 def position_input(t: Tables, pos: Position, history: np.ndarray, balance: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return the input row, int8 (S + 3,), and the legal actions, int16 (moves,), of one position."""
+    """Return a network's input row, int8 (S + 3,), and the legal actions, int16 (moves,), of one position."""
     cells = t.size * t.size
     moves = np.empty(4 * cells, np.int16)
     count = write_moves(t, pos, moves)
     row = np.empty(cells + EXTRA_INPUTS, np.int8)
-    write_input(t, pos, history, balance, moves, count, row)
+    write_network_input(t, pos, history, balance, moves, count, row)
     return row, moves[:count].copy()
 
 

@@ -90,11 +90,10 @@ class Evaluator:
             if self._fixed is not None:
                 self._fixed(inputs[rows], actions[rows], widest, logits[rows], values[rows])
                 continue
-            chosen = self._to_device(actions[rows, :widest]).long()
-            output = self._network(self._to_device(inputs[rows]))
             # The clamp is for the unspecified columns, which may hold no action number at all.
-            chosen.clamp_(0, output.logits.shape[1] - 1)
-            logits[rows, :widest] = output.logits.gather(1, chosen).cpu().numpy()
+            chosen = self._to_device(actions[rows, :widest]).long().clamp_(0, self._network.actions - 1)
+            output = self._network(self._to_device(inputs[rows]), chosen)
+            logits[rows, :widest] = output.logits.cpu().numpy()
             values[rows] = output.value.cpu().numpy()
 
     @torch.inference_mode()

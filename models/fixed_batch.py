@@ -113,10 +113,9 @@ class _Graph:
 
         def work() -> None:
             inputs, chosen = there
-            output = network(inputs)
             # The clamp is for the columns beyond a row's last action, which may hold no action number at all.
-            indices = chosen.long().clamp_(0, output.logits.shape[1] - 1)
-            result[:, :columns] = output.logits.gather(1, indices)
+            output = network(inputs, chosen.long().clamp_(0, network.actions - 1))
+            result[:, :columns] = output.logits
             result[:, columns] = output.value
 
         self._work = work if stream is None else _record(work, stream, pool)

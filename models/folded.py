@@ -57,8 +57,8 @@ class FoldedEmbedding(Embedding):
 
     summed: Tensor
 
-    def __init__(self, size: int, width: int) -> None:
-        super().__init__(size, width)
+    def __init__(self, size: int, width: int, reach: bool = False) -> None:
+        super().__init__(size, width, reach)
         self.register_buffer("summed", super().table().detach())
 
     @torch.no_grad()
@@ -82,7 +82,7 @@ class FoldedNetwork(PolicyValueNet):
     def __init__(self, network: PolicyValueNet, device: torch.device, dtype: torch.dtype) -> None:
         with torch.device("meta"):  # no memory and no random numbers spent on weights that `load` overwrites
             super().__init__(network.size, network.config, FoldedConv)
-            self.embedding = FoldedEmbedding(network.size, network.config.input_channels)
+            self.embedding = FoldedEmbedding(network.size, network.config.input_channels, network.config.reach)
         self.to(dtype)
         self.value_hidden.float()
         self.value_output.float()

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from env.board import NONE, play, winner
-from env.encoding import EXTRA_INPUTS, write_input
+from env.encoding import EXTRA_INPUTS, write_network_input
 from env.jit import kernel
 from env.moves import immediate_win, write_moves
 from env.position import PLY, TO_PLAY, copy_position
@@ -115,7 +115,7 @@ def _ask(
     count = write_moves(t, node.position, actions)
     state.edges += count
     node.count = count
-    write_input(t, node.position, history, balance, actions, count, inputs)
+    write_network_input(t, node.position, history, balance, actions, count, inputs)
     state.pending += 1
     return count
 
@@ -265,7 +265,7 @@ def descend(
         slot: whose.
         column: which of the slot's rows is free.
         met: how many simulations have come to a node that waits already.
-        balance: see `env.encoding.write_input`.
+        balance: see `env.encoding.write_network_input`.
 
     Returns:
         COMPLETE: it is backed up; WAITING: its leaf waits for the evaluator in the row; MET: it came to a node that

@@ -165,7 +165,7 @@ class Learner:
             inputs, actions = self._turn(symmetries, inputs, actions)
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
                 features = replica.tower(inputs)
-            output = replica.heads(features.float())
+            output = replica.heads(features.float(), actions.clamp(min=0))
             sums = _sums(output, actions, probs, policy_weight / scale[1], value, outlook, scale[0])
             config = self.config
             loss = sums[0] + config.value_weight * sums[1] + config.outlook_weight * sums[2]
@@ -278,7 +278,7 @@ def _sums(
     """METRICS of some positions, float32 [5], the policy's weighted by `policy_weight`, the others divided by `batch`.
 
     Args:
-        output: of the network for B positions.
+        output: of the network for B positions and these actions.
         actions: int64 [B, K], action numbers; -1 where none is listed.
         probs: float32 [B, K], the policy's targets; 0 where none is listed.
         policy_weight: float32 [B].
@@ -286,7 +286,7 @@ def _sums(
         outlook: float32 [B, 3], targets.
         batch: of how many positions these are a part.
     """
-    log_policy = output.logits.gather(1, actions.clamp(min=0)).masked_fill(actions < 0, UNLISTED).log_softmax(1)
+    log_policy = output.logits.masked_fill(actions < 0, UNLISTED).log_softmax(1)
     cross_entropy = -(probs * log_policy).sum(1)
     entropy = -(log_policy.exp() * log_policy).sum(1)
     target_entropy = -torch.xlogy(probs, probs).sum(1)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from env.board import NONE, play, winner
-from env.encoding import EXTRA_INPUTS, write_input
+from env.encoding import EXTRA_INPUTS, write_network_input
 from env.jit import kernel
 from env.moves import write_moves
 from env.position import ATTACKER, DEFENDER, PLY, TO_PLAY, copy_array, load
@@ -158,7 +158,7 @@ def _go_on_below(
     if tree.nodes[slot, node].visits + budget + 2 > tree.nodes.shape[1]:
         return False
     count = write_moves(t, position, batch.actions[slot])
-    write_input(t, position, tree.history[slot], balance, batch.actions[slot], count, slots.input[slot])
+    write_network_input(t, position, tree.history[slot], balance, batch.actions[slot], count, slots.input[slot])
     keep_below(tree, slot, node)
     go_on(settings, tree, slot, budget, rules.gumbel_scale)
     return True

@@ -7,11 +7,19 @@ import pytest
 from board_symmetry import SYMMETRIES, turn_move, turn_position
 from hypothesis import given
 from hypothesis import strategies as st
-from slow_rules import MIDDLE, SIZE, SlowGame, name
+from slow_rules import MIDDLE, SIZE, SlowGame, name, read
 
 from env import RULES, Game, Move
 from env.board import KING_CAPTURED, KING_ESCAPED, make, unmake
-from env.encoding import action_symmetries, square_symmetries
+from env.encoding import (
+    REACH_ATTACKERS,
+    REACH_DEFENDERS,
+    REACH_KING,
+    REACH_KING_TWICE,
+    action_symmetries,
+    position_input,
+    square_symmetries,
+)
 from env.moves import count_moves, has_move, immediate_win, is_legal, nth_move, write_moves
 from env.notation import format_position, square_index, square_name
 from env.position import ATTACKER, DEFENDER, KING, KING_SQUARE, Position, load, new_position
@@ -201,6 +209,41 @@ def test_the_tables_of_symmetries_carry_boards_and_actions(rules, seed, symmetry
     board[squares] = game.board
     turned = Game.from_position(rules, format_position(rules.size, board), game.to_play)
     assert turned.legal_actions().tolist() == sorted(actions[game.legal_actions()].tolist())
+
+
+def stops(rules, text: str, pieces: dict[str, str]) -> dict[str, set[str]]:
+    """The squares where each kind of piece could come with one move, by the plain reading, whoever is to play."""
+    reached: dict[str, set[str]] = {"t": set(), "T": set(), "K": set()}
+    for side in ("attackers", "defenders"):
+        for origin, target in SlowGame(rules.name, text, side).legal():
+            reached[pieces[origin]].add(target)
+    return reached
+
+
+@games
+@given(seed=seeds)
+def test_a_network_is_told_which_pieces_can_come_to_each_empty_square(rules, seed):
+    game = random_position(rules, np.random.default_rng(seed))
+    text = game.position
+    pieces = {name(square): piece for square, piece in read(text).items()}
+    row, _ = position_input(tables(rules), game.arrays, game.history)
+    reached = stops(rules, text, pieces)
+    king = next(square for square, piece in pieces.items() if piece == "K")
+    twice: set[str] = set()
+    for stop in reached["K"]:
+        board = game.board.copy()
+        board[square_index(rules.size, king)], board[square_index(rules.size, stop)] = 0, KING
+        moved = format_position(rules.size, board)
+        twice |= stops(rules, moved, {name(square): piece for square, piece in read(moved).items()})["K"]
+    twice -= reached["K"] | {king}
+    told = {
+        bit: {square_name(rules.size, square) for square in range(rules.cells) if row[square] & bit}
+        for bit in (REACH_ATTACKERS, REACH_DEFENDERS, REACH_KING, REACH_KING_TWICE)
+    }
+    assert told[REACH_ATTACKERS] == reached["t"]
+    assert told[REACH_DEFENDERS] == reached["T"]
+    assert told[REACH_KING] == reached["K"]
+    assert told[REACH_KING_TWICE] == twice
 
 
 def test_there_are_eight_different_symmetries():

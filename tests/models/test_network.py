@@ -93,6 +93,20 @@ def test_everything_in_the_row_reaches_the_output():
     assert network(many).value.item() == network(more).value.item()
 
 
+def test_the_pieces_that_can_come_to_a_square_reach_the_output_of_a_network_that_is_told():
+    row = some_inputs(7, 1)
+    row[0, 3] = 0
+    told = lively(PolicyValueNet(7, SMALL.model_copy(update={"reach": True})))
+    untold = lively(PolicyValueNet(7, SMALL))
+    values = {told: {told(row).value.item()}, untold: {untold(row).value.item()}}
+    for reach in range(1, 16):
+        row[0, 3] = 8 * reach
+        for network, seen in values.items():
+            seen.add(network(row).value.item())
+    assert len(values[told]) == 16
+    assert len(values[untold]) == 1
+
+
 def test_fresh_network_has_no_preferences():
     with torch.inference_mode():
         output = PolicyValueNet(7, SMALL).eval()(some_inputs(7, 16))
@@ -100,12 +114,13 @@ def test_fresh_network_has_no_preferences():
     assert float(output.value.abs().max()) < 0.2
 
 
+@pytest.mark.parametrize("reach", [False, True])
 @pytest.mark.parametrize("pool_every", [0, 1, 3])
 @pytest.mark.parametrize("fused", [False, True])
-def test_folded_network_says_the_same(pool_every, fused):
+def test_folded_network_says_the_same(pool_every, fused, reach):
     if fused and not has_fused_convolutions(torch.float32):
         pytest.skip("this build of torch has no fused convolutions")
-    config = SMALL.model_copy(update={"blocks": 3, "pool_every": pool_every})
+    config = SMALL.model_copy(update={"blocks": 3, "pool_every": pool_every, "reach": reach})
     network = lively(PolicyValueNet(7, config))
     folded = FoldedNetwork(network, torch.device("cpu"), torch.float32)
     for module in folded.modules():

@@ -207,7 +207,7 @@ def test_a_turned_position_has_the_turned_moves():
         board = np.zeros(49, np.int8)
         board[square_symmetries(7)[symmetry]] = row[:49]
         np.testing.assert_array_equal(turned, np.concatenate((board, row[49:])))
-        text = format_position(7, board)
+        text = format_position(7, board & 3)
         again = Game.from_position("brandubh", text, game.to_play)
         assert sorted(moves[:-1]) == again.legal_actions().tolist()
         assert moves[-1] == -1
