@@ -61,6 +61,22 @@ def new_cache(size: int, capacity: int) -> Cache:
 
     Positions of more than 2S legal moves, which are few, are not remembered.
     """
+    memory = np.dtype((Memory, np.dtype([("age", np.int64), ("asked", np.int64), ("found", np.int64)], align=True)))
+    cache = Cache(np.zeros(_entries(capacity), _entry(size)), np.zeros(1, memory))
+    forget(cache)
+    return cache
+
+
+def cache_bytes(size: int, capacity: int) -> int:
+    """Return how much memory the entries of such a cache take."""
+    return _entries(capacity) * _entry(size).itemsize
+
+
+def _entries(capacity: int) -> int:
+    return 1 << (capacity - 1).bit_length() if capacity else 0
+
+
+def _entry(size: int) -> np.dtype:
     cells = size * size
     fields = [
         ("key", np.uint64),
@@ -70,11 +86,7 @@ def new_cache(size: int, capacity: int) -> Cache:
         ("logits", np.float32, (2 * cells,)),
         ("row", np.int8, (cells + EXTRA_INPUTS,)),
     ]
-    memory = np.dtype((Memory, np.dtype([("age", np.int64), ("asked", np.int64), ("found", np.int64)], align=True)))
-    entry = np.dtype((Entry, np.dtype(fields, align=True)))
-    cache = Cache(np.zeros(1 << (capacity - 1).bit_length() if capacity else 0, entry), np.zeros(1, memory))
-    forget(cache)
-    return cache
+    return np.dtype((Entry, np.dtype(fields, align=True)))
 
 
 def forget(cache: Cache) -> None:

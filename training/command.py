@@ -16,6 +16,7 @@ from typing import TextIO
 import torch
 
 from arena.openings import OpeningsError
+from arena.player_text import read_player
 from arena.players import PlayerError, resolve_device
 from env.rules import RULES, get_rules
 from models import CheckpointError, PolicyValueNet, load
@@ -112,7 +113,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--device", metavar="cpu|cuda|auto", help="where the network runs")
     parser.add_argument("--out", type=Path, metavar="RUN", help="folder of the new run; default: runs/<game>-<time>")
     parser.add_argument("--resume", type=Path, metavar="RUN", help="go on with a run; its settings stay as they are")
-    parser.add_argument("--init", type=Path, metavar="CHECKPOINT", help="begin with the weights of a checkpoint")
+    parser.add_argument(
+        "--init", type=Path, metavar="CHECKPOINT", help="begin with the weights of a checkpoint, or of a run's best"
+    )
     add_options(parser)
     options, rest = parser.parse_known_args(arguments)
     if rest:
@@ -285,6 +288,8 @@ def _flat(config: RunConfig) -> dict[str, object]:
 
 
 def _initial_network(path: Path, config: RunConfig, overrides: dict[str, str]) -> tuple[RunConfig, PolicyValueNet]:
+    if path.is_dir():
+        path = read_player(str(path)).path or path
     checkpoint = load(path, config.game)
     shape = checkpoint.header.network
     asked = [key for key in overrides if key.startswith("network.")]
@@ -321,6 +326,7 @@ def _say_choices(config: RunConfig, choices: Choices, home: Path) -> None:
         f"Replay window: {replay.window:,} positions take about {needed.memory:,.0f} MB of memory and "
         f"{needed.disk:,.0f} MB of disk; it grows to no more than {needed.most_memory:,.0f} and "
         f"{needed.most_disk:,.0f} MB"
+        + (f". Remembered evaluations (search.cache) take {needed.cache:,.0f} MB of memory" if needed.cache else "")
     )
     for sentence in shortages(needed, home):
         _say(sentence)

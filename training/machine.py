@@ -12,6 +12,7 @@ from typing import NamedTuple
 from env import Game
 from env.rules import get_rules
 from models import CheckpointError
+from search.cache import cache_bytes
 from training.config import RunConfig
 from training.replay import MEGABYTE
 
@@ -30,12 +31,13 @@ OUT_OF_MEMORY = (
 
 
 class Estimate(NamedTuple):
-    """What the replay window takes, roughly; megabytes of a million bytes.
+    """What the replay window and remembered evaluations take, roughly; megabytes of a million bytes.
 
     Attributes:
         memory_row, disk_row: bytes a position.
         memory, disk: megabytes, when the window holds as many positions as it does before it begins to grow.
         most_memory, most_disk: megabytes that it never exceeds.
+        cache: megabytes of memory for evaluations that are remembered, all groups together.
     """
 
     memory_row: float
@@ -44,10 +46,11 @@ class Estimate(NamedTuple):
     disk: float
     most_memory: float
     most_disk: float
+    cache: float
 
 
 def estimate(config: RunConfig) -> Estimate:
-    """Return what the replay window of a run takes."""
+    """Return what a run takes."""
     rules, replay = get_rules(config.game), config.replay
     moves = _mean_moves(config.game)
     shared = rules.cells + 3 + 4 + 4 + 12 + moves * (2 + 4)  # input row, policy's weight, value, outlook, policy
@@ -55,7 +58,8 @@ def estimate(config: RunConfig) -> Estimate:
     disk_row = shared + 8 + 4 + 2 + 2 / max(config.selfplay.full_share, 0.1)  # offset, game, ply; the game's moves
     memory, disk = (replay.window * row / MEGABYTE for row in (memory_row, disk_row))
     most_memory, most_disk = float(replay.memory_megabytes), float(replay.disk_megabytes)
-    return Estimate(memory_row, disk_row, min(memory, most_memory), min(disk, most_disk), most_memory, most_disk)
+    cache = config.selfplay.groups * cache_bytes(rules.size, config.search.cache) / MEGABYTE
+    return Estimate(memory_row, disk_row, min(memory, most_memory), min(disk, most_disk), most_memory, most_disk, cache)
 
 
 @cache
@@ -80,10 +84,11 @@ def shortages(needed: Estimate, home: Path) -> list[str]:
         home: the folder that the run is in, or will be made in.
     """
     sentences = []
-    if (free := free_memory()) is not None and free < needed.memory:
+    if (free := free_memory()) is not None and free < needed.memory + needed.cache:
         sentences.append(
-            f"Mind: {free:,.0f} MB of memory are free and the replay window alone comes to take {needed.memory:,.0f} "
-            "MB; --replay.memory_megabytes keeps it smaller."
+            f"Mind: {free:,.0f} MB of memory are free; the replay window comes to take {needed.memory:,.0f} MB and "
+            f"remembered evaluations {needed.cache:,.0f}; --replay.memory_megabytes and --search.cache make them "
+            "smaller."
         )
     while not home.exists() and home != home.parent:
         home = home.parent

@@ -303,6 +303,13 @@ def test_a_run_can_begin_with_the_weights_of_another(
     theirs, ours = (load(path / "latest.safetensors").network.state_dict() for path in (whole, run))
     assert all((theirs[name] == ours[name]).all() for name in theirs)
 
+    again = tmp_path / "again"
+    whole_run = [*TINY, "--init", str(whole), "--out", str(again), "--run.iterations", "1"]
+    assert main([*whole_run, "--replay.minimum", "1000000"]) == 0
+    best = next(path for name in ("best", "latest") if (path := whole / f"{name}.safetensors").exists())
+    theirs, ours = (load(path).network.state_dict() for path in (best, again / "latest.safetensors"))
+    assert all((theirs[name] == ours[name]).all() for name in theirs)
+
     assert main([*TINY, "--init", str(source), "--out", str(tmp_path / "other"), "--game", "tawlbwrdd"]) == 2
     assert f"{source} plays brandubh, not tawlbwrdd" in capsys.readouterr().err
     assert not (tmp_path / "other").exists()

@@ -11,6 +11,7 @@ from safetensors.numpy import save
 from env import RULES
 from env.encoding import input_size
 from models import CheckpointError
+from search.cache import new_cache
 from search.config import SearchConfig
 from training import machine
 from training.config import ReplayConfig, RunConfig, SelfPlayConfig
@@ -50,6 +51,12 @@ def test_the_estimate_obeys_the_caps() -> None:
     replay = ReplayConfig(window=100_000_000, memory_megabytes=7, disk_megabytes=5)
     found = estimate(RunConfig(game="brandubh", replay=replay))
     assert (found.memory, found.disk, found.most_memory, found.most_disk) == (7, 5, 7, 5)
+
+
+@pytest.mark.parametrize("capacity", [0, 1000])
+def test_the_estimate_of_remembered_evaluations_is_what_a_cache_takes(capacity: int) -> None:
+    config = RunConfig(game="brandubh", search=SearchConfig(cache=capacity), selfplay=SelfPlayConfig(groups=3))
+    assert estimate(config).cache == 3 * new_cache(7, capacity).entries.nbytes / 1e6
 
 
 def test_what_the_machine_has_not_got_is_said_beforehand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
