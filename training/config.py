@@ -65,10 +65,20 @@ class SelfPlayConfig(Section):
     max_plies: int = Field(default=200, ge=2, le=4096, description="games are truncated after this many plies")
     policy_opening_share: Share = Field(
         default=0.5,
-        description="share of games that begin with moves sampled from the network's policy, without search",
+        description="share of games that begin with moves drawn without search, from the network's policy",
     )
     policy_opening_plies: float = Field(
         default=4.0, ge=0, le=100, description="how many such moves a game gets on average"
+    )
+    random_opening_share: Share = Field(
+        default=0.0, description="of these games, those in which all legal moves are as likely to be drawn"
+    )
+    opening_limit: float = Field(
+        default=1.0,
+        gt=0,
+        le=1,
+        description="an opening after which the network's value lies beyond this is drawn anew, three times in four; "
+        "1: never",
     )
     even_share: Share = Field(
         default=0.25,

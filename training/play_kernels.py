@@ -20,7 +20,7 @@ from search.config import Settings
 from search.reuse import go_on, keep_below
 from search.rule import best_edge, improved_policy, root_value
 from search.simulation import Batch, descend, finished, receive, start
-from search.tree import NOBODY, ROOT, WIN, Slot, Tree, random_unit
+from search.tree import NOBODY, ROOT, UNKNOWN, WIN, Slot, Tree, random_unit
 
 RUNNING, ENDED, TRUNCATED = 0, 1, 2
 
@@ -39,6 +39,8 @@ class PlaySettings(NamedTuple):
     max_plies: int
     policy_opening_share: float
     policy_opening_plies: float
+    random_opening_share: float
+    opening_limit: float
     even_share: float
     material_share: float
     material_most: int
@@ -59,7 +61,8 @@ class Slots(NamedTuple):
         layout: int16 (G,), index of the layout; start: int8 (G, S), what the game began from, which may lack pieces.
         missing: int8 (G,), how many.
         balance: int8 (G,), log2 of attackers' to defenders' simulations, quarter steps.
-        opening: int32 (G,), moves that are still to be drawn from the policy.
+        opening: int32 (G,), one more than the moves that are still to be drawn, from the policy or, where it is
+            negative, from all alike; 1 or -1 while it has to be seen how even it came out, 0 when it is over.
         full: int8 (G,), whether the present search is a full one.
         values: float32 (G, P), what each ply's search made of its position, from the view of the side that moved.
         simulations: int64 (G,), done in all searches since the counter was reset.
@@ -129,8 +132,8 @@ def searches_for(simulations: int, balance: int, to_play: int) -> int:
 
 @kernel
 def _budget(rules: PlaySettings, slots: Slots, slot: int, to_play: int) -> int:
-    """Return the simulations that the slot's next search gets; none where the move is drawn from the policy."""
-    if slots.opening[slot] > 0:
+    """Return the simulations that the slot's next search gets; none in the opening."""
+    if slots.opening[slot] != 0:
         return 0
     wanted = rules.simulations if slots.full[slot] else rules.fast_simulations
     return searches_for(wanted, int(slots.balance[slot]), to_play)
@@ -215,11 +218,33 @@ def begin_game(
     load(t, slots.start[slot], rules.first, root, tree.history[slot])
     slots.opening[slot] = 0
     if random_unit(own) < rules.policy_opening_share:
-        # Rounding an exponential variable up gives a geometric one; its mean is about half a ply above the setting.
-        plies = np.ceil(-np.log(random_unit(own)) * rules.policy_opening_plies)
-        slots.opening[slot] = int(min(plies, rules.max_plies // 2))
+        _draw_opening(rules, own, slots, slot)
     slots.full[slot] = random_unit(own) < rules.full_share
     begin_search(t, settings, rules, tree, batch, slots, slot)
+
+
+@kernel
+def _draw_opening(rules: PlaySettings, own: Slot, slots: Slots, slot: int) -> None:
+    """Draw the opening's length and kind."""
+    # Rounding an exponential variable up gives a geometric one; its mean is about half a ply above the setting.
+    plies = np.ceil(-np.log(random_unit(own)) * rules.policy_opening_plies)
+    opening = 1 + int(min(plies, rules.max_plies // 2))
+    slots.opening[slot] = -opening if random_unit(own) < rules.random_opening_share else opening
+
+
+@kernel
+def _leave_opening(rules: PlaySettings, tree: Tree, slots: Slots, slot: int) -> bool:
+    """End the opening where its moves are made; return False where it favours a side too much and another is drawn.
+
+    One in four of those is played all the same, so that the network hears of them and no start is without an opening.
+    """
+    own, node = tree.slots[slot], tree.nodes[slot, ROOT]
+    slots.opening[slot] = 0
+    even = node.proof == UNKNOWN and abs(node.raw) <= rules.opening_limit
+    if even or random_unit(own) < 0.25:
+        return True
+    _draw_opening(rules, own, slots, slot)
+    return False
 
 
 @kernel
@@ -254,9 +279,17 @@ def _move(
     own, node = tree.slots[slot], tree.nodes[slot, ROOT]
     ply = node.position.info[PLY]
     slots.simulations[slot] += own.simulations
-    if slots.opening[slot] > 0 and node.proof != WIN:
-        slots.opening[slot] -= 1
-        edge = _draw_from_prior(tree, slot)
+    opening = slots.opening[slot]
+    if abs(opening) == 1:
+        if not _leave_opening(rules, tree, slots, slot):
+            load(t, slots.start[slot], rules.first, node.position, tree.history[slot])
+        begin_search(t, settings, rules, tree, batch, slots, slot)
+        return
+    if opening != 0 and node.proof != WIN:
+        slots.opening[slot] -= 1 if opening > 0 else -1
+        if rules.opening_limit >= 1.0 and abs(slots.opening[slot]) == 1:
+            slots.opening[slot] = 0  # nobody asks how even it is
+        edge = _draw_from_prior(tree, slot) if opening > 0 else int(random_unit(own) * node.count)
         slots.values[slot, ply] = node.raw
     else:
         slots.opening[slot] = 0

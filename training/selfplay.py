@@ -103,6 +103,8 @@ class _Group:
             max_plies=config.max_plies,
             policy_opening_share=config.policy_opening_share,
             policy_opening_plies=config.policy_opening_plies,
+            random_opening_share=config.random_opening_share,
+            opening_limit=config.opening_limit,
             even_share=config.even_share,
             material_share=config.material_share,
             material_most=config.material_most,

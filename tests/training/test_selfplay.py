@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -337,6 +338,38 @@ def test_openings_are_drawn_from_the_policy() -> None:
     games = run(SelfPlay(RULES["brandubh"], config, search, [Guess()], 0), 60)
     assert games.games > 16 and (games.ply >= 1).all()
     assert np.median(games.ply) >= 4
+
+
+class Lopsided(Guess):
+    """Says that whoever is to play wins where the attackers have moved away from d1; else nothing is decided."""
+
+    def __call__(self, inputs, actions, counts, logits, values) -> None:
+        super().__call__(inputs, actions, counts, logits, values)
+        values[:] = np.where(inputs[:, 3] & 3, 0.0, 0.9)
+
+
+def test_openings_are_drawn_from_all_moves_and_the_uneven_ones_mostly_anew() -> None:
+    settings: dict[str, Any] = {"groups": 1, "games_per_group": 64, "simulations": 2, "fast_simulations": 2}
+    settings |= {"max_plies": 8, "policy_opening_share": 1.0, "policy_opening_plies": 0.001}
+    search = SearchConfig(gumbel_scale=0.0)
+
+    def first_moves(**more: float) -> Counter[str]:
+        config = SelfPlayConfig(**settings, **more)  # type: ignore[arg-type]
+        games = run(SelfPlay(RULES["brandubh"], config, search, [Lopsided()], 0), 200)
+        start = Game("brandubh")
+        return Counter(str(start.move_of(int(games.game_moves(game)[0]))) for game in range(games.games))
+
+    # The evaluator gives every move a logit of its own, which the policy's openings follow and the others do not.
+    policy, alike = first_moves(), first_moves(random_opening_share=1.0)
+    assert len(alike) == 40 and max(alike.values()) < 0.08 * sum(alike.values())
+    assert max(policy.values()) > 2 * max(alike.values())
+
+    def away(moves: Counter[str]) -> float:
+        return sum(count for move, count in moves.items() if move.startswith("d1-")) / sum(moves.values())
+
+    even = first_moves(random_opening_share=1.0, opening_limit=0.5)
+    assert 0.06 < away(alike) < 0.14  # four of forty
+    assert 0.0 < away(even) < 0.05
 
 
 def test_a_run_counts_what_it_did_and_keeps_its_memory() -> None:
