@@ -13,7 +13,7 @@ from app.problems import Problem, first_line
 from app.saved import load_game
 from app.schemas import AlphaBetaSeat, CheckpointSeat, LevelSeat, PersonSeat, RandomSeat
 from app.session import Session
-from arena.player_text import ALPHABETA, PlayerError, PlayerText, read_player
+from arena.player_text import ALPHABETA, ALPHABETA_V2, PlayerError, PlayerText, read_player
 from arena.players import default_player
 from env import RULES, Game
 from env.rules import SIDES, get_rules
@@ -83,6 +83,8 @@ def _seat(options: argparse.Namespace, player: PlayerText | None, maker: EngineM
         raise ValueError(f"--simulations is for checkpoints, and {player.name} is none")
     if player.name == ALPHABETA:
         return AlphaBetaSeat(kind="alphabeta", **limits)
+    if player.name == ALPHABETA_V2:
+        return AlphaBetaSeat(kind="alphabeta", version="v2", **limits)
     return RandomSeat(kind="random")
 
 

@@ -22,6 +22,7 @@ from env import Game, Rules
 from env.encoding import position_input
 from env.tables import tables
 from search.alphabeta import AlphaBeta, AlphaBetaResult
+from search.alphabeta_v2 import AlphaBetaV2
 from search.config import SearchConfig
 from search.mcts import Search, SearchResult
 
@@ -61,11 +62,12 @@ class RandomEngine:
 
 
 class AlphaBetaEngine:
-    """`alphabeta-v1`, with mistakes where its strength asks for them."""
+    """`alphabeta-v1`, or `alphabeta-v2` where `second`, with mistakes where its strength asks for them."""
 
-    def __init__(self, rules: Rules, strength: Strength) -> None:
+    def __init__(self, rules: Rules, strength: Strength, second: bool = False) -> None:
         self.strength = strength
-        self._search = AlphaBeta(rules, table_megabytes=_TABLE_MEGABYTES)
+        kind = AlphaBetaV2 if second else AlphaBeta
+        self._search = kind(rules, table_megabytes=_TABLE_MEGABYTES)
 
     def think(self, game: Game, seed: int) -> Thought:
         slip = mistake(game, seed, self.strength.mistakes)
@@ -75,7 +77,10 @@ class AlphaBetaEngine:
 
     def study(self, game: Game, seed: int = 0) -> AlphaBetaResult:
         """Search a position, without mistakes."""
-        return self._search.run(game, depth=self.strength.depth, seconds=self.strength.seconds, seed=seed)
+        limits = self.strength
+        if isinstance(self._search, AlphaBeta):
+            return self._search.run(game, depth=limits.depth, seconds=limits.seconds, seed=seed)
+        return self._search.run(game, limits.depth, limits.nodes, limits.seconds, seed, int(limits.noise))
 
     def stop(self) -> None:
         self._search.stop()
@@ -135,12 +140,13 @@ def _one_torch_thread() -> None:
 
 @dataclass(frozen=True)
 class Making:
-    """How to make an engine: a checkpoint's path, or alpha-beta, or random; and its strength."""
+    """How to make an engine: a checkpoint's path, or alpha-beta (`second`: version 2), or random; and how strong."""
 
     kind: str
     strength: Strength
     path: Path | None = None
     checkpoint: str | None = None
+    second: bool = False
 
 
 class EngineMaker:
@@ -166,8 +172,11 @@ class EngineMaker:
         if isinstance(seat, RandomSeat):
             return Making("random", Strength())
         if isinstance(seat, AlphaBetaSeat):
-            depth = 2 if seat.depth is None and seat.seconds is None else seat.depth
-            return Making("alphabeta", Strength(depth=depth, seconds=seat.seconds))
+            if seat.version is None and (seat.nodes or seat.noise):
+                raise Problem("not_possible", "Only alphabeta-v2 takes nodes and noise.")
+            depth = 2 if seat.depth is None and seat.seconds is None and seat.nodes is None else seat.depth
+            strength = Strength(depth=depth, nodes=seat.nodes, seconds=seat.seconds, noise=seat.noise or 0)
+            return Making("alphabeta", strength, second=seat.version is not None)
         if isinstance(seat, CheckpointSeat):
             entry = self.catalogue.find(seat.checkpoint)
             if entry.game != rules.name:
@@ -194,7 +203,7 @@ class EngineMaker:
         if making.kind == "random":
             return RandomEngine()
         if making.kind == "alphabeta":
-            return AlphaBetaEngine(rules, making.strength)
+            return AlphaBetaEngine(rules, making.strength, making.second)
         assert making.path is not None
         return NetworkEngine(self._load(making.path, rules), making.strength, self.device)
 
@@ -251,8 +260,10 @@ def seat_name(seat: AnySeat) -> str:
     if isinstance(seat, CheckpointSeat):
         return seat.checkpoint
     if isinstance(seat, AlphaBetaSeat):
-        limit = f"seconds={seat.seconds:g}" if seat.depth is None and seat.seconds else f"depth={seat.depth or 2}"
-        return f"alphabeta-v1:{limit}"
+        limit = f"depth={seat.depth or 2}"
+        if seat.depth is None and (seat.seconds or seat.nodes):
+            limit = f"seconds={seat.seconds:g}" if seat.seconds else f"nodes={seat.nodes}"
+        return f"alphabeta-{seat.version or 'v1'}:{limit}" + (f",noise={seat.noise}" if seat.noise else "")
     return seat.kind
 
 

@@ -15,13 +15,16 @@ class Strength:
     Attributes:
         simulations: of a network's search, a move.
         depth: of alpha-beta, in plies.
+        nodes: of `alphabeta-v2`, moves made in its search.
         seconds: time, a move.
-        noise: Gumbel noise on a network's choice of moves; 1 chooses about as often as the policy says, 0 the best.
+        noise: Gumbel noise on a network's choice of moves, 1 chooses about as often as the policy says, 0 the best; of
+            `alphabeta-v2`, the greatest bonus of a move in hundredths of an attacker.
         mistakes: share of moves that are just any legal move.
     """
 
     simulations: int | None = None
     depth: int | None = None
+    nodes: int | None = None
     seconds: float | None = None
     noise: float = 0.0
     mistakes: float = 0.0

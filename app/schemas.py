@@ -11,6 +11,8 @@ from app.levels import DEFAULT_LEVEL, LEVELS
 MOST_SIMULATIONS = 20_000
 MOST_SECONDS = 60.0
 MOST_DEPTH = 12
+MOST_NODES = 10**9
+MOST_NOISE = 10_000
 MOST_DELAY = 10.0
 MOST_PLIES = 1_000
 RECORD_BYTES = 200_000
@@ -53,11 +55,17 @@ class LevelSeat(Schema):
 
 
 class AlphaBetaSeat(Schema):
-    """The measuring stick to a depth in plies, or for a time a move; depth 2 where neither is said."""
+    """Alpha-beta to a depth in plies, or for a time a move; depth 2 where neither is said.
+
+    The measuring stick, `alphabeta-v1`, unless `version` says `v2`; only that one counts nodes and knows noise.
+    """
 
     kind: Literal["alphabeta"]
+    version: Literal["v2"] | None = None
     depth: Annotated[int, Field(ge=1, le=MOST_DEPTH)] | None = None
+    nodes: Annotated[int, Field(ge=1, le=MOST_NODES)] | None = None
     seconds: Seconds | None = None
+    noise: Annotated[int, Field(ge=1, le=MOST_NOISE)] | None = None
 
 
 class CheckpointSeat(Schema):

@@ -20,6 +20,7 @@ def known_players(catalogue: Catalogue, say: Language, *present: AnySeat) -> lis
     """Everybody who can play, those who are `present` among them."""
     seats: list[AnySeat] = [PersonSeat(), *(LevelSeat(kind="level", level=name) for name in LEVELS)]
     seats += [AlphaBetaSeat(kind="alphabeta", depth=depth) for depth in range(1, 7)]
+    seats += [AlphaBetaSeat(kind="alphabeta", version="v2", depth=depth) for depth in (2, 4, 6, 8)]
     seats.append(RandomSeat(kind="random"))
     found = {seat_text(seat): player_name(seat.model_dump(), say) for seat in seats}
     for entry in catalogue.checkpoints():

@@ -33,9 +33,12 @@ def player_name(seat: Json, say: Language) -> str:
         return say("engine.random")
     if seat["kind"] == "checkpoint":
         return f"{seat['checkpoint']}"
+    if seat.get("nodes"):
+        return f"alphabeta-v2 ({seat['nodes']:,})"
+    version = f" ({seat['version']})" if seat.get("version") else ""
     if seat.get("seconds") and not seat.get("depth"):
-        return say("engine.alphabeta.seconds", seconds=f"{seat['seconds']:g}")
-    return say("engine.alphabeta.depth", depth=seat.get("depth") or 2)
+        return say("engine.alphabeta.seconds", seconds=f"{seat['seconds']:g}") + version
+    return say("engine.alphabeta.depth", depth=seat.get("depth") or 2) + version
 
 
 def status_lines(view: Json, say: Language) -> list[tuple[str, str]]:

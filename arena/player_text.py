@@ -3,6 +3,9 @@
     random                                  any legal move
     alphabeta-v1:depth=4                    the measuring stick, to a fixed depth
     alphabeta-v1:seconds=1                  ... or for a time a move
+    alphabeta-v2:depth=6                    its stronger successor, to a depth,
+    alphabeta-v2:nodes=100000               ... for a number of moves made in its search, or for a time a move
+    alphabeta-v2:depth=6,noise=20           ... with a bonus of up to 20 hundredths of an attacker for every move
     runs/x/best.safetensors                 a checkpoint
     runs/x/best.safetensors:simulations=128,seconds=1
     runs/x                                  a run: its best checkpoint, else its latest
@@ -15,6 +18,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from math import isfinite
@@ -22,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from search.alphabeta import MAX_DEPTH
+from search.alphabeta_v2 import MOST_NODES, MOST_NOISE
 from search.config import MOST_SIMULATIONS
 
 # Importing torch takes seconds, so `models` is imported where a network is in play.
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".safetensors"
 ALPHABETA = "alphabeta-v1"
+ALPHABETA_V2 = "alphabeta-v2"
 
 
 class PlayerError(ValueError):
@@ -50,12 +56,26 @@ class PlayerText:
         return None if self.path is None else checkpoint_game(self.path)
 
 
-_OPTIONS: dict[str, tuple[str, ...]] = {"random": (), ALPHABETA: ("depth", "seconds")}
+_OPTIONS: dict[str, tuple[str, ...]] = {
+    "random": (),
+    ALPHABETA: ("depth", "seconds"),
+    ALPHABETA_V2: ("depth", "nodes", "seconds", "noise"),
+}
 _CHECKPOINT_OPTIONS = ("simulations", "seconds")
-_WHOLE = ("depth", "simulations")
-_LIMITS = {"depth": MAX_DEPTH, "simulations": MOST_SIMULATIONS, "seconds": 86_400}
+_WHOLE = ("depth", "nodes", "noise", "simulations")
+_EXCLUSIVE = ("depth", "nodes", "seconds")  # of which alpha-beta takes one
+_LIMITS = {
+    "depth": MAX_DEPTH,
+    "nodes": MOST_NODES,
+    "noise": MOST_NOISE,
+    "simulations": MOST_SIMULATIONS,
+    "seconds": 86_400,
+}
 _LAST_OPTION = re.compile(r"[:,]\s*(\w[\w-]*)\s*=\s*([^:,=/\\]*)$")
-_PLAYERS = f"a player is random, {ALPHABETA}:depth=D, {ALPHABETA}:seconds=S, or a checkpoint's path"
+_PLAYERS = (
+    f"a player is random, {ALPHABETA}:depth=D, {ALPHABETA}:seconds=S, the same with {ALPHABETA_V2}, "
+    "or a checkpoint's path"
+)
 
 
 def read_player(text: str) -> PlayerText:
@@ -79,8 +99,10 @@ def read_player(text: str) -> PlayerText:
         path, allowed = _checkpoint(text, head), _CHECKPOINT_OPTIONS
         name = str(path)
     options = {key: _option(text, key, value, allowed) for key, value in reversed(written.items())}
-    if "depth" in options and "seconds" in options:
-        raise PlayerError(f"{text!r}: {name} takes depth or seconds, not both")
+    limits = [key for key in _EXCLUSIVE if key in options]
+    if path is None and len(limits) > 1:
+        allowed_limits = [key for key in _EXCLUSIVE if key in allowed]
+        raise PlayerError(f"{text!r}: {name} takes {_either(allowed_limits)}, not {' and '.join(limits)}")
     return PlayerText(name, path, options)
 
 
@@ -158,4 +180,8 @@ def _option(text: str, key: str, value: str, allowed: tuple[str, ...]) -> int | 
 def _allowed(name: str, options: tuple[str, ...]) -> str:
     if not options:
         return f"{name} takes none"
-    return f"{name} takes {' or '.join(f'{option}=NUMBER' for option in options)}"
+    return f"{name} takes {_either([f'{option}=NUMBER' for option in options])}"
+
+
+def _either(words: Sequence[str]) -> str:
+    return " or ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)

@@ -14,10 +14,11 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from arena.player_text import ALPHABETA, SUFFIX, PlayerError, checkpoint_header, read_player
+from arena.player_text import ALPHABETA, ALPHABETA_V2, SUFFIX, PlayerError, checkpoint_header, read_player
 from env import RULES, Game, Move, Rules
 from env.rules import get_rules
 from search.alphabeta import DECIDED, WIN, AlphaBeta, AlphaBetaResult
+from search.alphabeta_v2 import AlphaBetaV2
 from search.config import SearchConfig
 from search.evaluation import UNIT
 from search.mcts import Search, SearchResult
@@ -133,6 +134,45 @@ class AlphaBetaPlayer:
     def _search(self, engine: AlphaBeta, job: tuple[Game, int]) -> AlphaBetaResult:
         game, seed = job
         return engine.run(game, depth=self._depth, seconds=self._seconds, seed=seed)
+
+
+class AlphaBetaV2Player:
+    """`alphabeta-v2`, to a depth in plies, for a number of nodes or for a time a move; equal moves fall by seed.
+
+    Args:
+        rules: the game.
+        depth, nodes, seconds: the limit of each move; exactly one of them.
+        noise: greatest bonus that chance gives a move, in hundredths of an attacker.
+        threads: games that are searched at a time.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        depth: int | None = None,
+        nodes: int | None = None,
+        seconds: float | None = None,
+        noise: int = 0,
+        threads: int | None = None,
+    ) -> None:
+        limits = {"depth": depth, "nodes": nodes, "seconds": seconds}
+        given = {key: value for key, value in limits.items() if value is not None}
+        if len(given) != 1:
+            raise PlayerError(f"{ALPHABETA_V2} needs depth, nodes or seconds, and one alone")
+        texts = [f"{key}={value:g}" if key == "seconds" else f"{key}={value}" for key, value in given.items()]
+        self.name = f"{ALPHABETA_V2}:{','.join(texts + ([f'noise={noise}'] if noise else []))}"
+        self._options: dict[str, Any] = {**given, "noise": noise}
+        self._workers = _Workers(threads, lambda: AlphaBetaV2(rules, table_megabytes=_TABLE_MEGABYTES))
+
+    def choose(self, games: Sequence[Game], seeds: Sequence[int] | None = None) -> list[Move]:
+        return [found.move for found in self._workers.map(self._search, list(zip(games, _seeds(games, seeds))))]
+
+    def think(self, game: Game, seed: int = 0) -> Thought:
+        return alphabeta_thought(self._workers.map(self._search, [(game, seed)])[0])
+
+    def _search(self, engine: AlphaBetaV2, job: tuple[Game, int]) -> AlphaBetaResult:
+        game, seed = job
+        return engine.run(game, seed=seed, **self._options)
 
 
 class CheckpointPlayer:
@@ -345,11 +385,13 @@ def parse_player(
         if not options:
             options = {"simulations": simulations or (None if seconds else SIMULATIONS), "seconds": seconds}
         return CheckpointPlayer(parts.path, rules, **{"simulations": None, **options}, device=device, threads=threads)
-    if parts.name == ALPHABETA:
+    if parts.name in (ALPHABETA, ALPHABETA_V2):
         if rules is None:
             raise PlayerError(f"{text!r} plays every game: say which (allowed are {', '.join(RULES)})")
-        options = options or ({"seconds": seconds} if seconds else {"depth": 2})
-        return AlphaBetaPlayer(rules, **options, threads=threads)
+        if not options.keys() - {"noise"}:
+            options |= {"seconds": seconds} if seconds else {"depth": 2}
+        kind = AlphaBetaPlayer if parts.name == ALPHABETA else AlphaBetaV2Player
+        return kind(rules, **options, threads=threads)
     return RandomPlayer()
 
 

@@ -1,4 +1,4 @@
-"""Nodes per second of `alphabeta-v1`, and what a depth costs.
+"""Nodes per second of `alphabeta-v1` and `alphabeta-v2`, and what a depth costs.
 
     python benchmarks/alphabeta.py [--positions 8] [--json F]
 
@@ -14,8 +14,15 @@ from machine import best_of, machine, parser, report
 from arena.openings import load_openings
 from env import RULES, Game
 from search.alphabeta import AlphaBeta
+from search.alphabeta_v2 import AlphaBetaV2
 
-DEPTHS = {"brandubh": (2, 4, 6), "tawlbwrdd": (2, 3, 4)}
+VERSIONS: dict[str, type[AlphaBeta] | type[AlphaBetaV2]] = {"alphabeta-v1": AlphaBeta, "alphabeta-v2": AlphaBetaV2}
+DEPTHS = {
+    ("brandubh", "alphabeta-v1"): (2, 4, 6),
+    ("brandubh", "alphabeta-v2"): (2, 4, 6, 8),
+    ("tawlbwrdd", "alphabeta-v1"): (2, 3, 4),
+    ("tawlbwrdd", "alphabeta-v2"): (2, 3, 4, 5),
+}
 FURTHER_PLIES = 6
 
 
@@ -40,24 +47,28 @@ def main() -> None:
     arguments = options.parse_args()
     rows = []
     for name in RULES:
-        search = AlphaBeta(name)
-        games = positions(search, arguments.positions)
-        for depth in DEPTHS.get(name, (2, 3)):
-            seconds, nodes = best_of(
-                3,
-                lambda search=search, games=games, depth=depth: sum(search.run(g, depth=depth).nodes for g in games),
-                time.thread_time,
-            )
-            rows.append(
-                {
-                    "game": name,
-                    "depth": depth,
-                    "nodes/position": nodes // len(games),
-                    "ms/position": 1000 * seconds / len(games),
-                    "million nodes/s": nodes / seconds / 1e6,
-                }
-            )
-    report("alphabeta-v1 on one core", machine("numba"), rows, arguments.json)
+        games = positions(AlphaBeta(name), arguments.positions)
+        for version, kind in VERSIONS.items():
+            search = kind(name)
+            for depth in DEPTHS.get((name, version), (2, 3)):
+                seconds, nodes = best_of(
+                    3,
+                    lambda search=search, games=games, depth=depth: sum(
+                        search.run(game, depth=depth).nodes for game in games
+                    ),
+                    time.thread_time,
+                )
+                rows.append(
+                    {
+                        "game": name,
+                        "player": version,
+                        "depth": depth,
+                        "nodes/position": nodes // len(games),
+                        "ms/position": 1000 * seconds / len(games),
+                        "million nodes/s": nodes / seconds / 1e6,
+                    }
+                )
+    report("alpha-beta on one core", machine("numba"), rows, arguments.json)
 
 
 if __name__ == "__main__":

@@ -62,12 +62,14 @@ def compile_environments() -> None:
 
 
 def compile_alphabeta() -> None:
-    """The alpha-beta player."""
+    """The alpha-beta players."""
     from env import RULES, Game
     from search.alphabeta import AlphaBeta
+    from search.alphabeta_v2 import AlphaBetaV2
 
     for rules in RULES.values():
         AlphaBeta(rules, table_megabytes=1).run(Game(rules), depth=2)
+        AlphaBetaV2(rules, table_megabytes=1).run(Game(rules), depth=2)
 
 
 def compile_training() -> None:

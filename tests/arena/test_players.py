@@ -29,6 +29,7 @@ def test_texts_are_taken_apart() -> None:
     assert read_player("random").options == {}
     assert read_player("alphabeta-v1:depth=4").options == {"depth": 4}
     assert read_player(" alphabeta-v1,seconds=0.5 ").options == {"seconds": 0.5}
+    assert read_player("alphabeta-v2:nodes=100000,noise=20").options == {"nodes": 100_000, "noise": 20}
 
 
 @pytest.mark.parametrize(
@@ -68,8 +69,8 @@ def test_a_run_gives_its_best_else_its_latest(tmp_path: Path, checkpoints: dict[
         ("", "names no player"),
         (":depth=3", "names no player"),
         ("randm", "did you mean random"),
-        ("alphabeta", "did you mean alphabeta-v1"),
-        ("alphabeta-v2:depth=3", "did you mean alphabeta-v1"),
+        ("alphabeta", "did you mean alphabeta-v"),
+        ("alphabeta-v3:depth=3", "did you mean alphabeta-v"),
         (
             "alphabeta-v1:dept=4",
             r"no option is called 'dept' \(did you mean depth\?\); .* depth=NUMBER or seconds=NUMBER",
@@ -84,6 +85,13 @@ def test_a_run_gives_its_best_else_its_latest(tmp_path: Path, checkpoints: dict[
         ("alphabeta-v1:seconds=0", "seconds=0 has to be a number above 0"),
         ("alphabeta-v1:seconds=nan", "seconds=nan has to be"),
         ("alphabeta-v1:seconds=", "seconds= has to be"),
+        ("alphabeta-v1:nodes=5", "no option is called 'nodes'"),
+        (
+            "alphabeta-v2:node=5",
+            r"did you mean nodes\?\); alphabeta-v2 takes depth=NUMBER, nodes=NUMBER,",
+        ),
+        ("alphabeta-v2:nodes=5,seconds=1", "takes depth, nodes or seconds, not nodes and seconds"),
+        ("alphabeta-v2:depth=2,noise=-4", "noise=-4 has to be a whole number from 1 to 10000"),
         ("random:depth=3", "random takes none"),
         ("runs/nowhere/best.safetensors", "there is no player or file 'runs/nowhere/best.safetensors'"),
     ],
@@ -122,7 +130,14 @@ def test_devices_and_missing_games_are_told(checkpoints: dict[str, Path]) -> Non
 
 @pytest.mark.parametrize("game", RULES)
 @pytest.mark.parametrize(
-    "text", ["random", "alphabeta-v1:depth=1", "alphabeta-v1:seconds=0.02", "checkpoint:simulations=4"]
+    "text",
+    [
+        "random",
+        "alphabeta-v1:depth=1",
+        "alphabeta-v1:seconds=0.02",
+        "alphabeta-v2:nodes=90",
+        "checkpoint:simulations=4",
+    ],
 )
 def test_players_answer_legally_and_leave_games_alone(text: str, game: str, checkpoints: dict[str, Path]) -> None:
     player = parse_player(text.replace("checkpoint", str(checkpoints[game])), game, threads=2)
@@ -138,7 +153,9 @@ def test_players_answer_legally_and_leave_games_alone(text: str, game: str, chec
     assert player.choose([]) == []
 
 
-@pytest.mark.parametrize("text", ["random", "alphabeta-v1:depth=2", "checkpoint:simulations=8"])
+@pytest.mark.parametrize(
+    "text", ["random", "alphabeta-v1:depth=2", "alphabeta-v2:nodes=50,noise=9", "checkpoint:simulations=8"]
+)
 def test_a_name_makes_the_same_player_and_a_seed_the_same_move(text: str, checkpoints: dict[str, Path]) -> None:
     player = parse_player(text.replace("checkpoint", str(checkpoints["brandubh"])), "brandubh", threads=1)
     twin = parse_player(player.name, "brandubh", threads=3)
@@ -165,6 +182,8 @@ def test_limits_without_options(checkpoints: dict[str, Path]) -> None:
     assert parse_player(f"{path}:simulations=9", simulations=5, seconds=1).name == f"{path}:simulations=9"
     assert parse_player("alphabeta-v1", "brandubh").name == "alphabeta-v1:depth=2"
     assert parse_player("alphabeta-v1", "brandubh", seconds=3).name == "alphabeta-v1:seconds=3"
+    assert parse_player("alphabeta-v2", "brandubh").name == "alphabeta-v2:depth=2"
+    assert parse_player("alphabeta-v2:noise=9", "brandubh", seconds=3).name == "alphabeta-v2:seconds=3,noise=9"
 
 
 def test_alphabeta_sees_wins_and_losses() -> None:

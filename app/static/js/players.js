@@ -14,10 +14,13 @@ export function playerName(player) {
       return t(`level.${player.level}.name`);
     case "random":
       return t("player.random");
-    case "alphabeta":
-      return player.depth
+    case "alphabeta": {
+      if (player.nodes) return `${t("player.alphabeta")} ${player.version} (${number(player.nodes)})`;
+      const name = player.depth
         ? t("engine.alphabeta.depth", { depth: player.depth })
         : t("engine.alphabeta.seconds", { seconds: number(player.seconds) });
+      return player.version ? `${name} (${player.version})` : name;
+    }
     default:
       return limit ? `${player.checkpoint} (${limit})` : player.checkpoint;
   }
@@ -51,7 +54,11 @@ export function playerPicker(game, limits, { kinds, chosen, label }) {
   const kind = el(
     "select",
     { "aria-label": `${label}: ${t("player.kind")}` },
-    kinds.map((name) => el("option", { value: name, selected: name === chosen?.kind }, t(`player.${name}`))),
+    kinds.map((name) => {
+      const [plain, version] = name.split(":");
+      const selected = plain === chosen?.kind && version === chosen?.version;
+      return el("option", { value: name, selected }, `${t(`player.${plain}`)} ${version ?? ""}`.trim());
+    }),
   );
   const field = (name, node) =>
     (fields[name] = {
@@ -80,6 +87,7 @@ export function playerPicker(game, limits, { kinds, chosen, label }) {
     level: ["level"],
     checkpoint: ["checkpoint", "simulations"],
     alphabeta: ["depth"],
+    "alphabeta:v2": ["depth"],
   };
   const node = el(
     "div",
@@ -115,7 +123,8 @@ export function playerPicker(game, limits, { kinds, chosen, label }) {
     node,
     ready,
     value() {
-      const player = { kind: kind.value };
+      const [plain, version] = kind.value.split(":");
+      const player = version ? { kind: plain, version } : { kind: plain };
       if (player.kind === "level") player.level = fields.level.node.value;
       if (player.kind === "alphabeta") player.depth = bounded("depth");
       if (player.kind === "checkpoint") {

@@ -8,7 +8,7 @@ import { SIDES, other } from "./squares.js";
 import { begin } from "./start.js";
 
 const DELAYS = [0, 0.5, 1, 2, 5];
-const PARTS = ["kind", "level", "depth", "seconds", "simulations", "checkpoint"];
+const PARTS = ["kind", "version", "level", "depth", "nodes", "noise", "seconds", "simulations", "checkpoint"];
 
 /** A player of a game view, as the server takes one. */
 export function plain(player) {
@@ -35,7 +35,7 @@ export function playAgain(view) {
 /** A dialog to put other players at the board. */
 export function changePlayers(view) {
   const { game, rules, about } = view;
-  const kinds = ["person", "level", "checkpoint", "alphabeta", "random"];
+  const kinds = ["person", "level", "checkpoint", "alphabeta", "alphabeta:v2", "random"];
   const pickers = Object.fromEntries(
     SIDES.map((side) => [
       side,

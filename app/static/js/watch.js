@@ -27,7 +27,7 @@ export function watchView(host, _, about) {
     pickers = Object.fromEntries(
       SIDES.map((side) => {
         const picker = playerPicker(game, about.limits, {
-          kinds: ["checkpoint", "level", "alphabeta", "random"],
+          kinds: ["checkpoint", "level", "alphabeta", "alphabeta:v2", "random"],
           chosen: memory.get(`watch.${game.game}.${side}`, { kind: "level", level: "normal" }),
           label: t(`side.${side}`),
         });

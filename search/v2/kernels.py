@@ -1,0 +1,486 @@
+"""The kernels of `alphabeta-v2`: principal variation search on an explicit stack, with selective features.
+
+After Marsland & Campbell, "Parallel search of strongly ordered game trees" (1982); killer moves after Akl & Newborn
+(1977), history heuristic after Schaeffer (1983), countermoves after Uiterwijk (1992). With all of
+`search.v2.work.Settings` zero the result, ties at the root included, is that of plain minimax.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from env.board import NO_MOVES, NONE, REPETITION, make, unmake, winner
+from env.jit import kernel
+from env.moves import has_move, immediate_win, write_moves
+from env.position import ATTACKER, DEFENDER, KING, PLY, REVERSIBLE, TO_PLAY, Position
+from env.rules import ATTACKERS, DEFENDERS
+from env.tables import Tables
+from search.transposition import (
+    EXACT,
+    LOWER,
+    NO_BOUND,
+    UPPER,
+    Path,
+    enter,
+    find,
+    may_meet_past,
+    store,
+)
+from search.v2.candidates import find_captures, threats, write_answers, write_king_moves, write_landings
+from search.v2.evaluation import Evaluation, advantage, lookout
+from search.v2.work import (
+    ACTION,
+    ALPHA,
+    ANSWERS,
+    BEST,
+    BEST_ACTION,
+    BETA,
+    COUNT,
+    CUT,
+    DECIDED,
+    DEEPER,
+    DEPENDS,
+    EXTENSIONS,
+    FIRST,
+    FLOOR,
+    FULL,
+    GENERATION,
+    HINT,
+    INFINITE,
+    LATE,
+    LEFT,
+    LEVELS,
+    LIMIT,
+    NEVER,
+    NODES,
+    PRUNING,
+    QUIESCENCE,
+    QUIET,
+    RAW,
+    REDUCTIONS,
+    ROADS,
+    ROOT_DEPTH,
+    STAGE,
+    THREAT,
+    TRIED,
+    UNCUT,
+    WIN,
+    Work,
+)
+
+SORTED = 24  # after that many moves in order the others come as they are
+# Ranges of `Work.order`: quiet moves by success lie below QUIET_END.
+QUIET_END = 1 << 24
+REPLY_RANK, KILLER_RANK, CAPTURE_RANK, HINT_RANK = 1 << 26, 1 << 27, 1 << 28, 1 << 30
+MOST_SUCCESS = 1 << 14
+BEYOND = 4  # plies that extensions and quiescence are taken to add to a depth where the past is concerned
+
+
+@kernel
+def _open(t: Tables, e: Evaluation, pos: Position, work: Work, level: int, left: int, threat: int) -> None:
+    """List a node's moves and how promising they are; HINT is set already."""
+    node, settings = work.nodes[level], work.settings
+    side, n = int(pos.info[TO_PLAY]), t.size
+    moves, order = work.moves[level], work.order[level]
+    captures = find_captures(t, e, pos, work.captures)
+    sound = t.repetition_result != 0 or pos.info[PLY] - pos.info[REVERSIBLE] < 3
+    if threat > 0 and settings[ANSWERS] and sound and level > 0:
+        count = write_answers(t, e, pos, work.captures, work.landing, moves)
+        node[BEST] = level + 2 - WIN  # what every other move comes to
+    else:
+        count = write_moves(t, pos, moves)
+    node[COUNT] = count
+    hint, first, second = node[HINT], work.killers[level, 0], work.killers[level, 1]
+    reply = -1
+    if level > 0:
+        reply = work.replies[side, work.nodes[level - 1, ACTION]]
+    for index in range(count):
+        action = moves[index]
+        target = t.target[action]
+        if action == hint:
+            order[index] = HINT_RANK
+        elif captures and work.captures[target // n] >> (target % n) & 1:
+            order[index] = CAPTURE_RANK + work.success[side, action]
+        elif action == first:
+            order[index] = KILLER_RANK + 1
+        elif action == second:
+            order[index] = KILLER_RANK
+        elif action == reply:
+            order[index] = REPLY_RANK
+        else:
+            order[index] = work.success[side, action]
+            if side == DEFENDERS and pos.board[action // (4 * (n - 1))] == KING:
+                direction = action // (n - 1) % 4
+                if lookout(t, pos, target, 1 - direction % 2) > 0:
+                    order[index] = REPLY_RANK + 1
+
+
+@kernel
+def _open_quiescence(t: Tables, e: Evaluation, pos: Position, work: Work, level: int, left: int, threat: int) -> bool:
+    """List the moves of a node beyond the depth; window, BEST and so on are set already.
+
+    Returns False where there is nothing to search; BEST is the score then.
+    """
+    node, settings = work.nodes[level], work.settings
+    moves, order = work.moves[level], work.order[level]
+    side = int(pos.info[TO_PLAY])
+    further = level < LEVELS - 2 and -left < settings[QUIESCENCE]
+    sound = t.repetition_result != 0 or pos.info[PLY] - pos.info[REVERSIBLE] < 3
+    if threat > 0 and further and sound:
+        find_captures(t, e, pos, work.captures)
+        count = write_answers(t, e, pos, work.captures, work.landing, moves)
+        node[BEST] = level + 2 - WIN
+    else:
+        stand = advantage(t, e, pos, work.static[level])
+        node[BEST] = stand
+        if stand >= node[BETA] or not further:
+            return False
+        if stand > node[ALPHA]:
+            node[ALPHA] = stand
+        count = 0
+        if find_captures(t, e, pos, work.captures):
+            count = write_landings(t, pos, work.captures, True, moves, 0)
+        if side == DEFENDERS and -left < settings[ROADS]:
+            count = write_king_moves(t, pos, True, moves, count)
+    node[COUNT] = count
+    for index in range(count):
+        order[index] = work.success[side, moves[index]]
+    return count > 0
+
+
+@kernel
+def _begin(work: Work, level: int, left: int, threat: int, alpha: int, beta: int) -> None:
+    """Set up an open node's row."""
+    node = work.nodes[level]
+    node[ALPHA], node[BETA], node[FLOOR] = alpha, beta, alpha
+    node[BEST], node[BEST_ACTION] = -INFINITE, -1
+    node[COUNT], node[TRIED], node[STAGE], node[DEPENDS] = 0, 0, FIRST, NEVER
+    node[LEFT], node[THREAT], node[CUT] = left, threat, 0
+    work.length[level] = 0
+
+
+@kernel
+def _next_move(work: Work, level: int) -> None:
+    """Take up the most promising action not yet tried, and count it as tried."""
+    node, moves, order = work.nodes[level], work.moves[level], work.order[level]
+    at = int(node[TRIED])
+    if at < SORTED:
+        best = at
+        for index in range(at + 1, node[COUNT]):
+            if order[index] > order[best]:
+                best = index
+        moves[at], moves[best] = moves[best], moves[at]
+        order[at], order[best] = order[best], order[at]
+    node[TRIED] = at + 1
+    node[ACTION] = moves[at]
+    node[QUIET] = 1 if order[at] < QUIET_END else 0
+    node[CUT] = 0
+
+
+@kernel
+def _from_node(score: int, level: int) -> int:
+    """Return a score, wins counted from the root, as seen from a node `level` plies below it."""
+    if score >= DECIDED:
+        return score + level
+    if score <= -DECIDED:
+        return score - level
+    return score
+
+
+@kernel
+def _look_up(
+    t: Tables, pos: Position, work: Work, path: Path, table: np.ndarray, level: int, left: int, alpha: int, beta: int
+) -> int:
+    """Return the table's score where it settles the node in the window (alpha, beta), else INFINITE; sets HINT.
+
+    A stored bound was proven without the past. Where the past may be met, and meeting it means a draw, a proof tree
+    with some of its nodes replaced by draws still proves the bound or 0, whichever is weaker.
+    """
+    slot = find(table, pos.key[0], work.state[GENERATION])
+    if slot < 0:
+        work.nodes[level, HINT] = -1
+        return INFINITE
+    entry = table[slot]
+    work.nodes[level, HINT] = entry["action"]
+    bound = entry["state"] & 3
+    # Full windows are searched for the sake of the line.
+    if bound == NO_BOUND or beta - alpha > 1:
+        return INFINITE
+    score = -_from_node(-int(entry["score"]), -level)
+    reach = left
+    if work.settings[DEEPER]:
+        if entry["depth"] < left and abs(score) < DECIDED:
+            return INFINITE
+        reach = max(left, int(entry["depth"])) + BEYOND
+    elif entry["depth"] != left:
+        return INFINITE
+    low = high = score
+    if may_meet_past(t, pos, path, reach):
+        if t.repetition_result != 0:
+            return INFINITE
+        low, high = min(score, 0), max(score, 0)
+    if bound & LOWER and low >= beta:
+        return low
+    if bound & UPPER and high <= alpha:
+        return high
+    return INFINITE
+
+
+@kernel
+def _over(t: Tables, pos: Position, path: Path, level: int, reason: int) -> tuple[bool, int, int]:
+    """Judge by the rules a node just reached, `level` plies below the root; `reason` is what `make` returned.
+
+    Returns:
+        Whether the game is over; the score from the view of the side to play; the earliest ply that this depends on.
+    """
+    depends = NEVER
+    if reason == NONE:
+        met = enter(t, pos, path)
+        if met >= 0:
+            reason, depends = REPETITION, met
+        elif not has_move(t, pos):
+            reason = NO_MOVES
+        else:
+            return False, 0, NEVER
+    to_play = pos.info[TO_PLAY]
+    won = winner(t, reason, 1 - to_play)
+    return True, (won if to_play == ATTACKERS else -won) * (WIN - level), depends
+
+
+@kernel
+def _make(t: Tables, e: Evaluation, pos: Position, work: Work, path: Path, level: int, action: int) -> int:
+    """Play a move on the level's place in the stack; the path and the evaluation follow."""
+    undo = work.undo[level]
+    reason = make(t, pos, action, undo)
+    ply, origin, target = pos.info[PLY], undo[0], undo[1]
+    path.moved[ply, 0] = origin
+    path.moved[ply, 1] = target
+    piece = pos.board[target]
+    squares = work.static[level, 0] + e.squares[piece, target] - e.squares[piece, origin]
+    quarters = work.static[level, 1] + e.quarter[piece, target] - e.quarter[piece, origin]
+    enemy = DEFENDER if piece == ATTACKER else ATTACKER
+    for index in range(undo[2]):
+        squares -= e.squares[enemy, undo[3 + index]]
+        quarters -= e.quarter[enemy, undo[3 + index]]
+    work.static[level + 1, 0] = squares
+    work.static[level + 1, 1] = quarters
+    return reason
+
+
+@kernel
+def _credit(work: Work, side: int, action: int, amount: int) -> None:
+    """Let an action's success grow or shrink, the less the nearer it is to its bounds."""
+    known = work.success[side, action]
+    work.success[side, action] = known + amount - known * abs(amount) // MOST_SUCCESS
+
+
+@kernel
+def _close(t: Tables, pos: Position, work: Work, table: np.ndarray, level: int) -> None:
+    """Learn from a finished node, and keep its result for later."""
+    node = work.nodes[level]
+    best, action, left = int(node[BEST]), int(node[BEST_ACTION]), int(node[LEFT])
+    side = int(pos.info[TO_PLAY])
+    if left <= 0:
+        return
+    if best >= node[BETA]:
+        bound = LOWER
+        if action >= 0:
+            amount = min(left * left, 400)
+            _credit(work, side, action, amount)
+            captured = work.undo[level, 2] > 0
+            if not captured:
+                killers = work.killers[level]
+                if killers[0] != action:
+                    killers[1] = killers[0]
+                    killers[0] = action
+                if level > 0:
+                    work.replies[side, work.nodes[level - 1, ACTION]] = action
+                for index in range(node[TRIED] - 1):
+                    _credit(work, side, int(work.moves[level, index]), -amount)
+    elif best > node[FLOOR]:
+        bound = EXACT
+    else:
+        bound = UPPER
+    if node[DEPENDS] < pos.info[PLY]:
+        bound = NO_BOUND
+    store(table, pos.key[0], work.state[GENERATION], left, bound, _from_node(best, level), action)
+
+
+@kernel
+def _window(work: Work, level: int) -> tuple[int, int]:
+    """Return the window for the move being tried: the node's, or a minimal one where the move is only to be refuted."""
+    node = work.nodes[level]
+    alpha, beta = int(node[ALPHA]), int(node[BETA])
+    if level == 0:
+        action, best = node[ACTION], node[BEST_ACTION]
+        alpha -= work.bonus[action]
+        beta -= work.bonus[action]
+        if best >= 0 and work.rank[action] > work.rank[best]:
+            alpha -= 1  # an equal score is enough for a move of higher rank
+    if node[TRIED] > 1 and node[STAGE] != FULL and node[LEFT] > 1:
+        beta = alpha + 1
+    return alpha, beta
+
+
+@kernel
+def _accept_at_root(work: Work, score: int) -> bool:
+    """Take a finished move's score into account at the root; returns whether it is the best so far."""
+    node = work.nodes[0]
+    action, best = node[ACTION], node[BEST_ACTION]
+    valued = score if abs(score) >= DECIDED else score + work.bonus[action]
+    ties = best >= 0 and work.rank[action] > work.rank[best]
+    if valued < node[ALPHA] or (valued == node[ALPHA] and not ties):
+        return False
+    node[BEST], node[ALPHA], node[BEST_ACTION] = valued, valued, action
+    work.state[RAW] = score
+    return True
+
+
+@kernel
+def _reduce(work: Work, level: int, left: int) -> int:
+    """Return by how many plies to cut short the move being tried at `level`, of `left` plies after it."""
+    node = work.nodes[level]
+    if not node[QUIET] or node[STAGE] != FIRST or node[THREAT] or left < 2 or node[TRIED] < 3:
+        return 0
+    cut = int(work.reductions[min(left, LATE - 1), min(node[TRIED], LATE - 1)])
+    if node[BETA] - node[FLOOR] > 1 and cut > 0:
+        cut -= 1
+    return min(cut, left - 1)
+
+
+@kernel
+def search_position(
+    t: Tables,
+    e: Evaluation,
+    pos: Position,
+    work: Work,
+    path: Path,
+    table: np.ndarray,
+    depth: int,
+    low: int,
+    high: int,
+) -> bool:
+    """Search a position to `depth` plies; the result is in row 0 of `work.nodes` and of `work.line`.
+
+    Args:
+        t: tables of the game.
+        e: weights of the evaluation.
+        pos: the root, in which the game is not over; restored only if the search is finished.
+        work: settings, rank, bonus, GENERATION, LIMIT, the root's HINT and row of `static` are set; NODES counts on.
+        path: history up to the root, made ready by `retrace`.
+        table: the transposition table.
+        depth: 1 to MAX_DEPTH.
+        low, high: the window for the root, its moves' bonuses included.
+
+    Returns:
+        Whether the search is finished; after a stop the root's BEST_ACTION is the best of the moves searched so far
+        whose score is above `low`, or -1.
+    """
+    settings = work.settings
+    selective = settings[QUIESCENCE] > 0
+    level = 0
+    work.state[ROOT_DEPTH] = depth
+    _begin(work, 0, depth, 0, low, high)
+    _open(t, e, pos, work, 0, depth, 0)
+    while True:
+        node = work.nodes[level]
+        if node[STAGE] != FIRST or (node[TRIED] < node[COUNT] and node[BEST] < node[BETA]):
+            if node[STAGE] == FIRST:
+                _next_move(work, level)
+                if (
+                    settings[PRUNING]
+                    and level > 0
+                    and node[QUIET]
+                    and 0 < node[LEFT] <= 3
+                    and node[BEST] > -DECIDED
+                    and not node[THREAT]
+                    and node[TRIED] > settings[PRUNING] * node[LEFT] * node[LEFT]
+                    and node[BETA] - node[FLOOR] == 1
+                ):
+                    node[TRIED] = node[COUNT]
+                    continue
+            if work.stop[0] or work.state[NODES] >= work.state[LIMIT]:
+                return False
+            alpha, beta = _window(work, level)
+            work.state[NODES] += 1
+            action = int(node[ACTION])
+            reason = _make(t, e, pos, work, path, level, action)
+            level += 1
+            over, score, depends = _over(t, pos, path, level, reason)
+            work.length[level] = 0
+            left = int(node[LEFT]) - 1
+            if not over:
+                if left == 0 and not selective:
+                    score = advantage(t, e, pos, work.static[level])
+                elif level >= LEVELS - 1:
+                    score = advantage(t, e, pos, work.static[level])
+                elif WIN - level - 1 <= -beta:
+                    # The game ends with the next move at the earliest.
+                    score = WIN - level - 1
+                elif immediate_win(t, pos) >= 0:
+                    score = WIN - level - 1
+                    work.line[level, 0] = immediate_win(t, pos)
+                    work.length[level] = 1
+                elif level + 2 - WIN >= -alpha and selective:
+                    # Nobody who does not win at once can lose earlier than two plies from now.
+                    score = level + 2 - WIN
+                elif level + 1 - WIN >= -alpha:
+                    score = level + 1 - WIN
+                else:
+                    threat = threats(t, pos) if selective else 0
+                    if selective and node[LEFT] > 0:
+                        if threat and settings[EXTENSIONS] and level < 2 * depth:
+                            left += 1
+                        elif not threat and settings[REDUCTIONS]:
+                            node[CUT] = _reduce(work, level - 1, left)
+                            left -= node[CUT]
+                    _begin(work, level, left, threat, -beta, -alpha)
+                    if left <= 0:
+                        if _open_quiescence(t, e, pos, work, level, left, threat):
+                            continue
+                        score = int(work.nodes[level, BEST])
+                    else:
+                        score = _look_up(t, pos, work, path, table, level, left, -beta, -alpha)
+                        if score == INFINITE:
+                            _open(t, e, pos, work, level, left, threat)
+                            continue
+        else:
+            if level == 0:
+                return True
+            _close(t, pos, work, table, level)
+            score, depends = int(node[BEST]), int(node[DEPENDS])
+
+        # The score of the child at `level` goes back to its parent.
+        level -= 1
+        node = work.nodes[level]
+        score = -score
+        unmake(t, pos, work.undo[level])
+        action = int(node[ACTION])
+        alpha, narrow_beta = _window(work, level)
+        beta = int(node[BETA])
+        if level == 0:
+            beta -= work.bonus[action]
+        if score > alpha and node[STAGE] == FIRST and node[CUT] > 0:
+            node[STAGE] = UNCUT
+            continue
+        if alpha < score < beta and narrow_beta < beta:
+            node[STAGE] = FULL
+            continue
+        node[STAGE] = FIRST
+        node[DEPENDS] = min(int(node[DEPENDS]), depends)
+        if level == 0:
+            better = _accept_at_root(work, score)
+        else:
+            if score > node[BEST]:
+                node[BEST] = score
+                node[BEST_ACTION] = action
+                if score >= beta:
+                    node[DEPENDS] = depends  # this move alone proves it
+            better = score > node[ALPHA]
+            if better:
+                node[ALPHA] = score
+        if better:
+            work.line[level, 0] = action
+            for index in range(work.length[level + 1]):
+                work.line[level, index + 1] = work.line[level + 1, index]
+            work.length[level] = work.length[level + 1] + 1

@@ -1,0 +1,159 @@
+"""Working memory and settings of the search of `alphabeta-v2`, laid out for its kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from math import log
+
+import numpy as np
+
+from env.rules import Rules
+
+MAX_DEPTH = 60
+LEVELS = MAX_DEPTH + 30  # of the stack: extensions and quiescence go beyond the depth
+WIN = 1_000_000  # less the plies it takes; evaluations are far smaller
+DECIDED = WIN - 1000  # from here on a score is a forced win
+INFINITE = WIN + 1
+NEVER = 1 << 30  # a ply beyond every game
+
+# Columns of `Work.nodes`, one row for each level of the stack: window, best score and action so far, moves, how many of
+# them were tried, action being tried, which try of it this is, the earliest ply that the result depends on, action from
+# the table, lower end of the window at first, plies left, whether the opponent threatens to win at once, plies by which
+# the try is cut short, whether the action is quiet.
+(
+    ALPHA,
+    BETA,
+    BEST,
+    BEST_ACTION,
+    COUNT,
+    TRIED,
+    ACTION,
+    STAGE,
+    DEPENDS,
+    HINT,
+    FLOOR,
+    LEFT,
+    THREAT,
+    CUT,
+    QUIET,
+) = range(15)
+COLUMNS = 15
+FIRST, UNCUT, FULL = range(3)  # values of STAGE
+NODES, GENERATION, LIMIT, ROOT_DEPTH, RAW = range(5)  # places in `Work.state`
+
+LATE = 64  # rows and columns of `Work.reductions`
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the search leaves out or adds to plain minimax; all zero is plain minimax to the depth asked for.
+
+    Attributes:
+        quiescence: plies of captures, answers to threats and king's roads after the last ply of the depth.
+        roads: of these plies, how many may open with a move of the king that opens a road.
+        answers: 1: where the opponent threatens to win at once only moves that may parry are searched.
+        extensions: 1: such positions are searched one ply deeper.
+        reductions: percent of the usual reduction of late quiet moves.
+        pruning: quiet moves tried with one ply left before the rest is left out; more with more plies left.
+        deeper: 1: the table's results of greater depth are used, too.
+        aspiration: half the first window around the score of the depth before, in hundredths of an attacker.
+    """
+
+    quiescence: int = 0
+    roads: int = 0
+    answers: int = 0
+    extensions: int = 0
+    reductions: int = 0
+    pruning: int = 0
+    deeper: int = 0
+    aspiration: int = 0
+
+    def array(self) -> np.ndarray:
+        """Return the settings as int32 (8,), in the order above."""
+        return np.array([getattr(self, item.name) for item in fields(self)], np.int32)
+
+
+QUIESCENCE, ROADS, ANSWERS, EXTENSIONS, REDUCTIONS, PRUNING, DEEPER, ASPIRATION = range(8)
+PLAIN = Settings()
+SELECTIVE = Settings(quiescence=6, roads=2, answers=1, extensions=1, reductions=100, pruning=0, deeper=1, aspiration=60)
+
+
+class Work(np.record):  # pyright: ignore[reportIncompatibleVariableOverride]
+    """Working memory of one search; L = LEVELS, M = 4S moves at most, A actions, n = size.
+
+    Attributes:
+        nodes: int32 (L, COLUMNS), the stack; columns above.
+        moves: int16 (L, M), actions of each level.
+        order: int32 (L, M), how promising they are.
+        static: int64 (L, 2), see `search.v2.evaluation.survey`.
+        undo: int16 (L, 8), see `env.board.make`.
+        line: int16 (L, L), best line from each level on.
+        length: int32 (L,), its length.
+        killers: int16 (L, 2), last two quiet actions that cut a level off, -1 none.
+        replies: int16 (2, A), quiet action that last refuted an action of the other side, by the side that replies.
+        success: int32 (2, A), how well a quiet action did so far, by side.
+        rank: int32 (A,), how ties at the root fall: the higher rank is played.
+        bonus: int32 (A,), added to the scores of actions at the root.
+        reductions: int8 (LATE, LATE), plies by which a move is cut short, by plies left and moves tried.
+        settings: int32 (8,), see `Settings`.
+        captures, landing: int32 (n,), see `search.v2.candidates`.
+        state: int64 (5,), nodes searched; generation of the table; nodes at which to stop; depth of the iteration; best
+            score at the root without its bonus.
+        stop: int64 (1,), set from outside to end the search soon.
+    """
+
+    nodes: np.ndarray
+    moves: np.ndarray
+    order: np.ndarray
+    static: np.ndarray
+    undo: np.ndarray
+    line: np.ndarray
+    length: np.ndarray
+    killers: np.ndarray
+    replies: np.ndarray
+    success: np.ndarray
+    rank: np.ndarray
+    bonus: np.ndarray
+    reductions: np.ndarray
+    settings: np.ndarray
+    captures: np.ndarray
+    landing: np.ndarray
+    state: np.ndarray
+    stop: np.ndarray
+
+
+def reduction_table(percent: int) -> np.ndarray:
+    """Return int8 (LATE, LATE): `percent` of half the product of the logarithms of plies left and moves tried."""
+    table = np.zeros((LATE, LATE), np.int8)
+    for left in range(2, LATE):
+        for tried in range(3, LATE):
+            table[left, tried] = int(percent / 100 * (0.3 + log(left) * log(tried) / 2))
+    return table
+
+
+def new_work(rules: Rules, settings: Settings) -> Work:
+    most, actions = 4 * rules.cells, rules.actions
+    layout = [
+        ("static", np.int64, (LEVELS, 2)),
+        ("state", np.int64, (5,)),
+        ("stop", np.int64, (1,)),
+        ("nodes", np.int32, (LEVELS, COLUMNS)),
+        ("order", np.int32, (LEVELS, most)),
+        ("length", np.int32, (LEVELS,)),
+        ("success", np.int32, (2, actions)),
+        ("rank", np.int32, (actions,)),
+        ("bonus", np.int32, (actions,)),
+        ("settings", np.int32, (len(fields(Settings)),)),
+        ("captures", np.int32, (rules.size,)),
+        ("landing", np.int32, (rules.size,)),
+        ("moves", np.int16, (LEVELS, most)),
+        ("undo", np.int16, (LEVELS, 8)),
+        ("line", np.int16, (LEVELS, LEVELS)),
+        ("killers", np.int16, (LEVELS, 2)),
+        ("replies", np.int16, (2, actions)),
+        ("reductions", np.int8, (LATE, LATE)),
+    ]
+    work = np.zeros(1, np.dtype((Work, np.dtype(layout, align=True))))[0]
+    work.settings[:] = settings.array()
+    work.reductions[:] = reduction_table(settings.reductions)
+    return work

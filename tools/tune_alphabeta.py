@@ -1,0 +1,254 @@
+"""Fits the evaluation of `alphabeta-v2` to games that it plays against itself, and writes it as a file of data.
+
+    python tools/tune_alphabeta.py brandubh --games 2000 --nodes 2500 --rounds 2 --seed 1
+
+In each round the player with the weights of the round before plays against itself, from openings made of a few moves
+chosen with much noise. The evaluation is linear in its weights, so the chance that the attackers win, taken as the
+logistic function of the evaluation, is fitted to how the games ended, at positions where nothing can be taken and no
+win is threatened: logistic regression with a small penalty on the distance from weights set by hand. SciPy's L-BFGS
+finds the minimum. The games of all rounds are used. At the end the new weights play a match against the old ones. The
+same arguments give the same file, its date aside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from arena.files import write_text  # noqa: E402
+from arena.interval import wilson  # noqa: E402
+from arena.openings import Opening, load_openings  # noqa: E402
+from env import RULES, Game, Rules  # noqa: E402
+from env.jit import kernel  # noqa: E402
+from env.position import TO_PLAY, Position  # noqa: E402
+from env.rules import SIDES, get_rules  # noqa: E402
+from env.tables import Tables, tables  # noqa: E402
+from search.alphabeta_v2 import DECIDED, UNIT, AlphaBetaV2  # noqa: E402
+from search.v2.candidates import find_captures, threats, write_landings  # noqa: E402
+from search.v2.evaluation import FORK, OPEN_ROAD, ROAD, TERMS, Evaluation, evaluate, survey  # noqa: E402
+from search.v2.weights import FOLDER, PIECES, hand_weights, load_weights, orbits, to_data, with_numbers  # noqa: E402
+
+OPENING_PLIES = (3, 10)  # plies played with much noise, from and to
+OPENING_NOISE, NOISE = 150, 12  # hundredths of an attacker
+FIXED = (OPEN_ROAD, ROAD, FORK)  # never seen in quiet positions, so they stay as they were set by hand
+PENALTY = 2e-5  # on the squared distance from weights set by hand, in attackers, for each position
+
+
+@kernel
+def _count_terms(t: Tables, unit: Evaluation, pos: Position, static: np.ndarray, out: np.ndarray) -> None:
+    """Write how much each term adds to the evaluation per unit of its weight to `out`, int32 (TERMS,)."""
+    survey(unit, pos, static)
+    side = pos.info[TO_PLAY]
+    for term in range(out.shape[0]):
+        unit.terms[side, term] = 1
+        out[term] = evaluate(t, unit, pos, static)
+        unit.terms[side, term] = 0
+
+
+class Features:
+    """What the evaluation of a position is linear in: pieces by orbit of their squares, terms by side to play."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self._orbits, self._place = np.unique(orbits(rules.size), return_inverse=True)
+        self._unit = hand_weights(rules).copy()
+        self._unit["squares"] = 0
+        self._unit["terms"] = 0
+        self._static = np.zeros(2, np.int64)
+        self._landing = np.zeros(rules.size, np.int32)
+        self._moves = np.zeros(4 * rules.cells, np.int16)
+        self.pieces = 3 * len(self._orbits)
+        self.count = self.pieces + 2 * len(TERMS)
+
+    def quiet(self, game: Game) -> bool:
+        """Return whether the side to play can take nothing and is not threatened with the end of the game."""
+        t, pos = tables(self.rules), game.arrays
+        if threats(t, pos):
+            return False
+        return not (
+            find_captures(t, self._unit, pos, self._landing)
+            and write_landings(t, pos, self._landing, True, self._moves, 0)
+        )
+
+    def row(self, game: Game) -> np.ndarray:
+        """Return float32 (count,) for a position."""
+        row = np.zeros(self.count, np.float32)
+        board = game.arrays.board
+        for index, piece in enumerate(PIECES.values()):
+            counts = np.bincount(self._place[board == piece], minlength=len(self._orbits))
+            row[index * len(self._orbits) : (index + 1) * len(self._orbits)] = counts
+        out = np.zeros(len(TERMS), np.int32)
+        _count_terms(tables(self.rules), self._unit, game.arrays, self._static, out)
+        start = self.pieces + int(game.arrays.info[TO_PLAY]) * len(TERMS)
+        row[start : start + len(TERMS)] = out
+        return row
+
+    def flatten(self, e: Evaluation) -> np.ndarray:
+        """Return weights as float64 (count,), in the order of `row`."""
+        return np.concatenate([e.squares[piece, self._orbits] for piece in PIECES.values()] + list(e.terms)).astype(
+            float
+        )
+
+    def weights(self, flat: np.ndarray) -> Evaluation:
+        """Return the weights that `flatten` made flat."""
+        numbers = np.rint(flat).astype(np.int32)
+        squares = np.zeros((4, self.rules.cells), np.int32)
+        for index, piece in enumerate(PIECES.values()):
+            squares[piece] = numbers[index * len(self._orbits) : (index + 1) * len(self._orbits)][self._place]
+        return with_numbers(self.rules, squares, numbers[self.pieces :].reshape(2, -1))
+
+
+def play_game(search: AlphaBetaV2, features: Features, nodes: int, seed: int) -> tuple[list[np.ndarray], float]:
+    """Play one game of the search against itself; returns its quiet positions and the attackers' result."""
+    rules, chance = search.rules, np.random.default_rng(seed)
+    layouts = list(rules.layouts)
+    game = Game(rules, layouts[int(chance.integers(len(layouts)))])
+    wild = int(chance.integers(*OPENING_PLIES))
+    rows: list[np.ndarray] = []
+    while game.outcome is None and game.ply < 3 * rules.cells:
+        early = game.ply < wild
+        found = search.run(
+            game, nodes=nodes // 4 if early else nodes, noise=OPENING_NOISE if early else NOISE, seed=seed
+        )
+        if abs(found.score) >= DECIDED:
+            # What follows is no matter of judgement any more.
+            won = (found.score > 0) == (game.to_play == SIDES[0])
+            return rows, float(won)
+        if not early and features.quiet(game):
+            rows.append(features.row(game))
+        game.play(found.move)
+    winner = game.outcome.winner if game.outcome else None
+    return rows, 0.5 if winner is None else float(winner == SIDES[0])
+
+
+def fit(rows: np.ndarray, results: np.ndarray, start: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, float]:
+    """Fit the weights by logistic regression.
+
+    Args:
+        rows: float32 (positions, count).
+        results: float32 (positions,), 1 where the attackers won, 0 where they lost.
+        start: float64 (count,), weights set by hand, in hundredths of an attacker.
+        free: bool (count,), which of them may change.
+
+    Returns:
+        The weights, on the scale on which an attacker is worth UNIT on the average, and the mean loss.
+    """
+    prior = start / UNIT
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        weights = np.where(free, flat[:-1], prior)
+        scale = flat[-1]
+        plain = rows @ weights.astype(np.float32)
+        logit = scale * plain
+        value = np.mean(np.logaddexp(0, logit) - results * logit)
+        error = (1 / (1 + np.exp(-logit)) - results) / len(results)
+        distance = weights - prior
+        gradient = np.append(scale * (rows.T @ error.astype(np.float32)) + 2 * PENALTY * distance, error @ plain)
+        gradient[:-1][~free] = 0
+        return float(value + PENALTY * distance @ distance), gradient.astype(float)
+
+    found = minimize(loss, np.append(prior, 0.5), jac=True, method="L-BFGS-B", options={"maxiter": 500})
+    weights = np.where(free, found.x[:-1], prior)
+    logit = found.x[-1] * (rows @ weights.astype(np.float32))
+    value = float(np.mean(np.logaddexp(0, logit) - results * logit))
+    # An attacker is to be worth UNIT on the average of where attackers stand.
+    third = len(start[: -2 * len(TERMS)]) // 3
+    seen = rows[:, :third].sum(axis=0)
+    unit = float(seen @ weights[:third] / max(1.0, seen.sum()))
+    weights[free] *= 1 / unit if unit > 0.05 else 1.0
+    return weights * UNIT, value
+
+
+def play_match(
+    new: AlphaBetaV2, old: AlphaBetaV2, openings: list[Opening], games: int, nodes: int, seed: int
+) -> dict[str, Any]:
+    """Play a match of two evaluations, each opening from both sides; scores are the new one's."""
+    points = dict.fromkeys(SIDES, 0.0)
+    order = np.random.default_rng(seed).permutation(len(openings))
+    for number in range(games):
+        side = SIDES[number % 2]
+        game = openings[order[number // 2 % len(openings)]].game(new.rules)
+        while game.outcome is None and game.ply < 4 * new.rules.cells:
+            mover = new if game.to_play == side else old
+            game.play(mover.run(game, nodes=nodes, seed=seed + number // 2).move)
+        winner = game.outcome.winner if game.outcome else None
+        points[side] += 0.5 if winner is None else float(winner == side)
+    overall = sum(points.values()) / games
+    shares = {side: 2 * points[side] / games for side in SIDES}
+    return {"games": games, "nodes": nodes, **shares, "overall": overall, "interval": list(wilson(overall, games // 2))}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("game", choices=list(RULES))
+    parser.add_argument("--games", type=int, default=2000, help="games a round")
+    parser.add_argument("--nodes", type=int, default=2500, help="nodes a move of these games")
+    parser.add_argument("--rounds", type=int, default=2, help="rounds of play and fit")
+    parser.add_argument("--match", type=int, default=200, help="games of the match at the end")
+    parser.add_argument("--match-nodes", type=int, default=10_000, help="nodes a move of that match")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="file to write (default: the one that the player reads)")
+    options = parser.parse_args()
+    for name, lowest in (("games", 20), ("nodes", 20), ("rounds", 1), ("match", 0), ("match_nodes", 20), ("seed", 0)):
+        if getattr(options, name) < lowest:
+            parser.error(f"--{name.replace('_', '-')} {getattr(options, name)}: at least {lowest} are needed")
+    rules = get_rules(options.game)
+    out = options.out or FOLDER / f"{rules.name}.json"
+    if not out.parent.is_dir():
+        parser.error(f"--out {out}: the folder {out.parent} does not exist")
+
+    features = Features(rules)
+    old = weights = load_weights(rules)
+    start = features.flatten(hand_weights(rules))
+    free = np.ones(features.count, bool)
+    for side in range(2):
+        free[[features.pieces + side * len(TERMS) + term for term in FIXED]] = False
+    rows: list[np.ndarray] = []
+    results: list[float] = []
+    began, loss = time.process_time(), 0.0
+    for number in range(options.rounds):
+        search = AlphaBetaV2(rules, table_megabytes=4, weights=weights)
+        shares = []
+        for game in range(options.games):
+            found, result = play_game(search, features, options.nodes, (options.seed * 100 + number) * 10**6 + game)
+            rows += found
+            results += [result] * len(found)
+            shares.append(result)
+        flat, loss = fit(np.stack(rows), np.array(results, np.float32), start, free)
+        weights = features.weights(flat)
+        print(
+            f"round {number + 1}: {len(rows)} positions, attackers {np.mean(shares):.3f}, loss {loss:.4f}, "
+            f"{time.process_time() - began:.0f} s of the processor",
+            flush=True,
+        )
+    data: dict[str, Any] = {
+        "game": rules.name,
+        "command": " ".join(["python", "tools/tune_alphabeta.py", *sys.argv[1:]]),
+        "date": datetime.date.today().isoformat(),
+        "seed": options.seed,
+        "games": options.rounds * options.games,
+        "positions": len(rows),
+        "loss": round(loss, 5),
+        "weights": to_data(rules, weights),
+    }
+    write_text(out, json.dumps(data, indent=1) + "\n")
+    print(out)
+    if options.match:
+        pair = [AlphaBetaV2(rules, table_megabytes=4, weights=each) for each in (weights, old)]
+        result = play_match(*pair, load_openings(rules), options.match, options.match_nodes, options.seed)
+        print(f"against the weights there were before: {json.dumps(result)}")
+
+
+if __name__ == "__main__":
+    main()
