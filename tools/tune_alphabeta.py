@@ -1,9 +1,10 @@
 """Fits the evaluation of `alphabeta-v2` to games that it plays against itself, and writes it as a file of data.
 
-    python tools/tune_alphabeta.py brandubh --games 2000 --nodes 2500 --rounds 2 --seed 1
+    python tools/tune_alphabeta.py brandubh --games 1000 --rounds 2 --seed 1
 
 In each round the player with the weights of the round before plays against itself, from openings made of a few moves
-chosen with much noise. The evaluation is linear in its weights, so the chance that the attackers win, taken as the
+chosen with much noise, more of it for the defenders; the attackers search --attackers times as many nodes, so that both
+sides win games. The evaluation is linear in its weights, so the chance that the attackers win, taken as the
 logistic function of the evaluation, is fitted to how the games ended, at positions where nothing can be taken and no
 win is threatened: logistic regression with a small penalty on the distance from weights set by hand. SciPy's L-BFGS
 finds the minimum. The games of all rounds are used. At the end the new weights play a match against the old ones. The
@@ -40,7 +41,8 @@ from search.v2.evaluation import FORK, OPEN_ROAD, ROAD, TERMS, Evaluation, evalu
 from search.v2.weights import FOLDER, PIECES, hand_weights, load_weights, orbits, to_data, with_numbers  # noqa: E402
 
 OPENING_PLIES = (3, 10)  # plies played with much noise, from and to
-OPENING_NOISE, NOISE = 150, 12  # hundredths of an attacker
+# Hundredths of an attacker, of the attackers and the defenders: random moves cost the attackers more.
+OPENING_NOISE, NOISE = (40, 160), (12, 12)
 FIXED = (OPEN_ROAD, ROAD, FORK)  # never seen in quiet positions, so they stay as they were set by hand
 PENALTY = 2e-5  # on the squared distance from weights set by hand, in attackers, for each position
 
@@ -109,18 +111,22 @@ class Features:
         return with_numbers(self.rules, squares, numbers[self.pieces :].reshape(2, -1))
 
 
-def play_game(search: AlphaBetaV2, features: Features, nodes: int, seed: int) -> tuple[list[np.ndarray], float]:
-    """Play one game of the search against itself; returns its quiet positions and the attackers' result."""
+def play_game(
+    search: AlphaBetaV2, features: Features, nodes: tuple[int, int], seed: int
+) -> tuple[list[np.ndarray], float]:
+    """Play one game of the search against itself; returns its quiet positions and the attackers' result.
+
+    `nodes` are those a move of the attackers and of the defenders.
+    """
     rules, chance = search.rules, np.random.default_rng(seed)
     layouts = list(rules.layouts)
     game = Game(rules, layouts[int(chance.integers(len(layouts)))])
     wild = int(chance.integers(*OPENING_PLIES))
     rows: list[np.ndarray] = []
     while game.outcome is None and game.ply < 3 * rules.cells:
-        early = game.ply < wild
-        found = search.run(
-            game, nodes=nodes // 4 if early else nodes, noise=OPENING_NOISE if early else NOISE, seed=seed
-        )
+        early, side = game.ply < wild, SIDES.index(game.to_play)
+        noise = OPENING_NOISE[side] if early else NOISE[side]
+        found = search.run(game, nodes=nodes[side], noise=noise, seed=seed)
         if abs(found.score) >= DECIDED:
             # What follows is no matter of judgement any more.
             won = (found.score > 0) == (game.to_play == SIDES[0])
@@ -192,15 +198,24 @@ def play_match(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("game", choices=list(RULES))
-    parser.add_argument("--games", type=int, default=2000, help="games a round")
-    parser.add_argument("--nodes", type=int, default=2500, help="nodes a move of these games")
+    parser.add_argument("--games", type=int, default=1000, help="games a round")
+    parser.add_argument("--nodes", type=int, default=1500, help="nodes a move of the defenders in these games")
+    parser.add_argument("--attackers", type=int, default=4, help="how many times as many the attackers get")
     parser.add_argument("--rounds", type=int, default=2, help="rounds of play and fit")
     parser.add_argument("--match", type=int, default=200, help="games of the match at the end")
     parser.add_argument("--match-nodes", type=int, default=10_000, help="nodes a move of that match")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, help="file to write (default: the one that the player reads)")
     options = parser.parse_args()
-    for name, lowest in (("games", 20), ("nodes", 20), ("rounds", 1), ("match", 0), ("match_nodes", 20), ("seed", 0)):
+    for name, lowest in (
+        ("games", 20),
+        ("nodes", 20),
+        ("attackers", 1),
+        ("rounds", 1),
+        ("match", 0),
+        ("match_nodes", 20),
+        ("seed", 0),
+    ):
         if getattr(options, name) < lowest:
             parser.error(f"--{name.replace('_', '-')} {getattr(options, name)}: at least {lowest} are needed")
     rules = get_rules(options.game)
@@ -221,7 +236,8 @@ def main() -> None:
         search = AlphaBetaV2(rules, table_megabytes=4, weights=weights)
         shares = []
         for game in range(options.games):
-            found, result = play_game(search, features, options.nodes, (options.seed * 100 + number) * 10**6 + game)
+            nodes = options.nodes * options.attackers, options.nodes
+            found, result = play_game(search, features, nodes, (options.seed * 100 + number) * 10**6 + game)
             rows += found
             results += [result] * len(found)
             shares.append(result)

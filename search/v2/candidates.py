@@ -157,6 +157,29 @@ def threats(t: Tables, pos: Position) -> int:
 
 
 @kernel
+def find_closing_in(t: Tables, pos: Position, landing: np.ndarray) -> bool:
+    """Write to `landing` the squares beside the king from which an attacker would threaten to take him.
+
+    That is where the square across is empty and open to soldiers; whether anybody can go there is left open. Returns
+    whether there is such a square; there is none where the king has to be surrounded.
+    """
+    n, king = t.size, int(pos.info[KING_SQUARE])
+    for rank in range(n):
+        landing[rank] = 0
+    if t.king_surrounded[king]:
+        return False
+    found = False
+    for direction in range(4):
+        beside, across = int(t.neighbour[king, direction]), int(t.neighbour[king, (direction + 2) % 4])
+        if beside < 0 or across < 0 or not t.may_stop[SOLDIER, beside] or not t.may_stop[SOLDIER, across]:
+            continue
+        if pos.board[beside] == EMPTY and pos.board[across] == EMPTY:
+            _mark(n, landing, beside)
+            found = True
+    return found
+
+
+@kernel
 def write_answers(
     t: Tables, e: Evaluation, pos: Position, captures: np.ndarray, landing: np.ndarray, out: np.ndarray
 ) -> int:

@@ -26,7 +26,14 @@ from search.transposition import (
     may_meet_past,
     store,
 )
-from search.v2.candidates import find_captures, threats, write_answers, write_king_moves, write_landings
+from search.v2.candidates import (
+    find_captures,
+    find_closing_in,
+    threats,
+    write_answers,
+    write_king_moves,
+    write_landings,
+)
 from search.v2.evaluation import Evaluation, advantage, lookout
 from search.v2.work import (
     ACTION,
@@ -35,6 +42,7 @@ from search.v2.work import (
     BEST,
     BEST_ACTION,
     BETA,
+    CLOSING,
     COUNT,
     CUT,
     DECIDED,
@@ -142,6 +150,8 @@ def _open_quiescence(t: Tables, e: Evaluation, pos: Position, work: Work, level:
             count = write_landings(t, pos, work.captures, True, moves, 0)
         if side == DEFENDERS and -left < settings[ROADS]:
             count = write_king_moves(t, pos, True, moves, count)
+        if side == ATTACKERS and -left < settings[CLOSING] and find_closing_in(t, pos, work.landing):
+            count = write_landings(t, pos, work.landing, False, moves, count)
     node[COUNT] = count
     for index in range(count):
         order[index] = work.success[side, moves[index]]

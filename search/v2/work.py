@@ -50,7 +50,8 @@ class Settings:
 
     Attributes:
         quiescence: plies of captures, answers to threats and king's roads after the last ply of the depth.
-        roads: of these plies, how many may open with a move of the king that opens a road.
+        roads: of these plies, in how many the king may open a road.
+        closing: of these plies, in how many an attacker may step beside the king to threaten him.
         answers: 1: where the opponent threatens to win at once only moves that may parry are searched.
         extensions: 1: such positions are searched one ply deeper.
         reductions: percent of the usual reduction of late quiet moves.
@@ -61,6 +62,7 @@ class Settings:
 
     quiescence: int = 0
     roads: int = 0
+    closing: int = 0
     answers: int = 0
     extensions: int = 0
     reductions: int = 0
@@ -69,13 +71,15 @@ class Settings:
     aspiration: int = 0
 
     def array(self) -> np.ndarray:
-        """Return the settings as int32 (8,), in the order above."""
+        """Return the settings as int32 (9,), in the order above."""
         return np.array([getattr(self, item.name) for item in fields(self)], np.int32)
 
 
-QUIESCENCE, ROADS, ANSWERS, EXTENSIONS, REDUCTIONS, PRUNING, DEEPER, ASPIRATION = range(8)
+QUIESCENCE, ROADS, CLOSING, ANSWERS, EXTENSIONS, REDUCTIONS, PRUNING, DEEPER, ASPIRATION = range(9)
 PLAIN = Settings()
-SELECTIVE = Settings(quiescence=6, roads=2, answers=1, extensions=1, reductions=100, pruning=0, deeper=1, aspiration=60)
+SELECTIVE = Settings(
+    quiescence=6, roads=2, closing=0, answers=1, extensions=1, reductions=100, pruning=0, deeper=1, aspiration=60
+)
 
 
 class Work(np.record):  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -95,7 +99,7 @@ class Work(np.record):  # pyright: ignore[reportIncompatibleVariableOverride]
         rank: int32 (A,), how ties at the root fall: the higher rank is played.
         bonus: int32 (A,), added to the scores of actions at the root.
         reductions: int8 (LATE, LATE), plies by which a move is cut short, by plies left and moves tried.
-        settings: int32 (8,), see `Settings`.
+        settings: int32 (9,), see `Settings`.
         captures, landing: int32 (n,), see `search.v2.candidates`.
         state: int64 (5,), nodes searched; generation of the table; nodes at which to stop; depth of the iteration; best
             score at the root without its bonus.
