@@ -44,7 +44,10 @@ OPENING_PLIES = (3, 10)  # plies played with much noise, from and to
 # Hundredths of an attacker, of the attackers and the defenders: random moves cost the attackers more.
 OPENING_NOISE, NOISE = (40, 160), (12, 12)
 FIXED = (OPEN_ROAD, ROAD, FORK)  # never seen in quiet positions, so they stay as they were set by hand
-PENALTY = 2e-5  # on the squared distance from weights set by hand, in attackers, for each position
+# On the squared distance from weights set by hand, in attackers, for each position: the one that foretells best the
+# results of games that were held out.
+PENALTIES = (3e-5, 1e-4, 3e-4, 1e-3, 3e-3)
+HELD_OUT = 5  # every fifth game
 
 
 @kernel
@@ -138,42 +141,74 @@ def play_game(
     return rows, 0.5 if winner is None else float(winner == SIDES[0])
 
 
-def fit(rows: np.ndarray, results: np.ndarray, start: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, float]:
+def mean_loss(rows: np.ndarray, results: np.ndarray, weights: np.ndarray, scale: float) -> float:
+    """Return the mean logistic loss; `weights` in attackers."""
+    logit = scale * (rows @ weights.astype(np.float32))
+    return float(np.mean(np.logaddexp(0, logit) - results * logit))
+
+
+def fit(
+    rows: np.ndarray, results: np.ndarray, start: np.ndarray, free: np.ndarray, penalty: float
+) -> tuple[np.ndarray, float]:
     """Fit the weights by logistic regression.
 
     Args:
         rows: float32 (positions, count).
         results: float32 (positions,), 1 where the attackers won, 0 where they lost.
-        start: float64 (count,), weights set by hand, in hundredths of an attacker.
+        start: float64 (count,), weights set by hand, in attackers.
         free: bool (count,), which of them may change.
+        penalty: see PENALTIES.
 
     Returns:
-        The weights, on the scale on which an attacker is worth UNIT on the average, and the mean loss.
+        The weights, in attackers as they were worth by hand, and what their sum is multiplied with before the
+        logistic function.
     """
-    prior = start / UNIT
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        weights = np.where(free, flat[:-1], prior)
+        weights = np.where(free, flat[:-1], start)
         scale = flat[-1]
         plain = rows @ weights.astype(np.float32)
-        logit = scale * plain
-        value = np.mean(np.logaddexp(0, logit) - results * logit)
-        error = (1 / (1 + np.exp(-logit)) - results) / len(results)
-        distance = weights - prior
-        gradient = np.append(scale * (rows.T @ error.astype(np.float32)) + 2 * PENALTY * distance, error @ plain)
+        error = (1 / (1 + np.exp(-scale * plain)) - results) / len(results)
+        distance = weights - start
+        gradient = np.append(scale * (rows.T @ error.astype(np.float32)) + 2 * penalty * distance, error @ plain)
         gradient[:-1][~free] = 0
-        return float(value + PENALTY * distance @ distance), gradient.astype(float)
+        value = mean_loss(rows, results, weights, scale) + penalty * distance @ distance
+        return float(value), gradient.astype(float)
 
-    found = minimize(loss, np.append(prior, 0.5), jac=True, method="L-BFGS-B", options={"maxiter": 500})
-    weights = np.where(free, found.x[:-1], prior)
-    logit = found.x[-1] * (rows @ weights.astype(np.float32))
-    value = float(np.mean(np.logaddexp(0, logit) - results * logit))
+    found = minimize(loss, np.append(start, 0.5), jac=True, method="L-BFGS-B", options={"maxiter": 500})
+    return np.where(free, found.x[:-1], start), float(found.x[-1])
+
+
+def fit_best(
+    rows: np.ndarray, results: np.ndarray, games: np.ndarray, start: np.ndarray, free: np.ndarray
+) -> tuple[np.ndarray, dict[str, float]]:
+    """Fit with the penalty that does best on games held out; `games`, int (positions,), tells whose positions they are.
+
+    `start` and the weights returned are in hundredths of an attacker; an attacker is worth UNIT on the average of where
+    attackers stand. Returns what is to be told of the fit, too.
+    """
+    held = games % HELD_OUT == 0
+    prior = start / UNIT
+    hand = fit(rows[~held], results[~held], prior, np.zeros_like(free), 0.0)
+    losses = {}
+    for penalty in PENALTIES:
+        found = fit(rows[~held], results[~held], prior, free, penalty)
+        losses[penalty] = mean_loss(rows[held], results[held], *found)
+    best = min(losses, key=lambda penalty: losses[penalty])
+    weights, scale = fit(rows, results, prior, free, best)
+    told = {
+        "penalty": best,
+        "loss": round(mean_loss(rows, results, weights, scale), 5),
+        "held_out_loss": round(losses[best], 5),
+        "held_out_loss_by_hand": round(mean_loss(rows[held], results[held], *hand), 5),
+    }
     # An attacker is to be worth UNIT on the average of where attackers stand.
-    third = len(start[: -2 * len(TERMS)]) // 3
+    third = (len(start) - 2 * len(TERMS)) // 3
     seen = rows[:, :third].sum(axis=0)
     unit = float(seen @ weights[:third] / max(1.0, seen.sum()))
-    weights[free] *= 1 / unit if unit > 0.05 else 1.0
-    return weights * UNIT, value
+    changed = free & rows.any(axis=0)
+    weights[changed] *= 1 / unit if unit > 0.05 else 1.0
+    return weights * UNIT, told
 
 
 def play_match(
@@ -231,7 +266,9 @@ def main() -> None:
         free[[features.pieces + side * len(TERMS) + term for term in FIXED]] = False
     rows: list[np.ndarray] = []
     results: list[float] = []
-    began, loss = time.process_time(), 0.0
+    played: list[int] = []
+    told: dict[str, float] = {}
+    began = time.process_time()
     for number in range(options.rounds):
         search = AlphaBetaV2(rules, table_megabytes=4, weights=weights)
         shares = []
@@ -240,11 +277,14 @@ def main() -> None:
             found, result = play_game(search, features, nodes, (options.seed * 100 + number) * 10**6 + game)
             rows += found
             results += [result] * len(found)
+            played += [number * options.games + game] * len(found)
             shares.append(result)
-        flat, loss = fit(np.stack(rows), np.array(results, np.float32), start, free)
+        if not rows:
+            parser.error("these games have no quiet positions: play more or longer ones")
+        flat, told = fit_best(np.stack(rows), np.array(results, np.float32), np.array(played), start, free)
         weights = features.weights(flat)
         print(
-            f"round {number + 1}: {len(rows)} positions, attackers {np.mean(shares):.3f}, loss {loss:.4f}, "
+            f"round {number + 1}: {len(rows)} positions, attackers {np.mean(shares):.3f}, {told}, "
             f"{time.process_time() - began:.0f} s of the processor",
             flush=True,
         )
@@ -255,7 +295,7 @@ def main() -> None:
         "seed": options.seed,
         "games": options.rounds * options.games,
         "positions": len(rows),
-        "loss": round(loss, 5),
+        **told,
         "weights": to_data(rules, weights),
     }
     write_text(out, json.dumps(data, indent=1) + "\n")

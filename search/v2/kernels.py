@@ -66,6 +66,7 @@ from search.v2.work import (
     QUIET,
     RAW,
     REDUCTIONS,
+    REPLIES,
     ROADS,
     ROOT_DEPTH,
     STAGE,
@@ -134,7 +135,7 @@ def _open_quiescence(t: Tables, e: Evaluation, pos: Position, work: Work, level:
     side = int(pos.info[TO_PLAY])
     further = level < LEVELS - 2 and -left < settings[QUIESCENCE]
     sound = t.repetition_result != 0 or pos.info[PLY] - pos.info[REVERSIBLE] < 3
-    if threat > 0 and further and sound:
+    if threat > 0 and further and sound and -left < settings[REPLIES]:
         find_captures(t, e, pos, work.captures)
         count = write_answers(t, e, pos, work.captures, work.landing, moves)
         node[BEST] = level + 2 - WIN

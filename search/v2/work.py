@@ -52,6 +52,7 @@ class Settings:
         quiescence: plies of captures, answers to threats and king's roads after the last ply of the depth.
         roads: of these plies, in how many the king may open a road.
         closing: of these plies, in how many an attacker may step beside the king to threaten him.
+        replies: of these plies, in how many threats are answered; later whoever is threatened may stand still, too.
         answers: 1: where the opponent threatens to win at once only moves that may parry are searched.
         extensions: 1: such positions are searched one ply deeper.
         reductions: percent of the usual reduction of late quiet moves.
@@ -63,6 +64,7 @@ class Settings:
     quiescence: int = 0
     roads: int = 0
     closing: int = 0
+    replies: int = 0
     answers: int = 0
     extensions: int = 0
     reductions: int = 0
@@ -71,14 +73,14 @@ class Settings:
     aspiration: int = 0
 
     def array(self) -> np.ndarray:
-        """Return the settings as int32 (9,), in the order above."""
+        """Return the settings as int32 (10,), in the order above."""
         return np.array([getattr(self, item.name) for item in fields(self)], np.int32)
 
 
-QUIESCENCE, ROADS, CLOSING, ANSWERS, EXTENSIONS, REDUCTIONS, PRUNING, DEEPER, ASPIRATION = range(9)
+QUIESCENCE, ROADS, CLOSING, REPLIES, ANSWERS, EXTENSIONS, REDUCTIONS, PRUNING, DEEPER, ASPIRATION = range(10)
 PLAIN = Settings()
 SELECTIVE = Settings(
-    quiescence=6, roads=2, closing=0, answers=1, extensions=1, reductions=100, pruning=0, deeper=1, aspiration=60
+    quiescence=6, roads=2, closing=0, replies=3, answers=1, extensions=1, reductions=100, pruning=0, deeper=1, aspiration=60
 )
 
 
@@ -99,7 +101,7 @@ class Work(np.record):  # pyright: ignore[reportIncompatibleVariableOverride]
         rank: int32 (A,), how ties at the root fall: the higher rank is played.
         bonus: int32 (A,), added to the scores of actions at the root.
         reductions: int8 (LATE, LATE), plies by which a move is cut short, by plies left and moves tried.
-        settings: int32 (9,), see `Settings`.
+        settings: int32 (10,), see `Settings`.
         captures, landing: int32 (n,), see `search.v2.candidates`.
         state: int64 (5,), nodes searched; generation of the table; nodes at which to stop; depth of the iteration; best
             score at the root without its bonus.
