@@ -102,7 +102,8 @@ def read_player(text: str) -> PlayerText:
     limits = [key for key in _EXCLUSIVE if key in options]
     if path is None and len(limits) > 1:
         allowed_limits = [key for key in _EXCLUSIVE if key in allowed]
-        raise PlayerError(f"{text!r}: {name} takes {_either(allowed_limits)}, not {' and '.join(limits)}")
+        given = "both" if len(allowed_limits) == 2 else " and ".join(limits)
+        raise PlayerError(f"{text!r}: {name} takes {_either(allowed_limits)}, not {given}")
     return PlayerText(name, path, options)
 
 

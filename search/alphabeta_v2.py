@@ -20,6 +20,7 @@ from search.alphabeta import AlphaBetaResult
 from search.transposition import GENERATIONS, new_path, new_table, retrace
 from search.v2.evaluation import Evaluation, survey
 from search.v2.kernels import search_position
+from search.v2.settings import SELECTIVE, Settings
 from search.v2.weights import UNIT, load_weights
 from search.v2.work import (
     BEST,
@@ -33,9 +34,7 @@ from search.v2.work import (
     MAX_DEPTH,
     NODES,
     RAW,
-    SELECTIVE,
     WIN,
-    Settings,
     new_work,
 )
 
@@ -68,7 +67,7 @@ class AlphaBetaV2:
         self._tables = tables(self.rules)
         self._weights = load_weights(self.rules) if weights is None else weights
         self._table = new_table(table_megabytes)
-        self._work = new_work(self.rules, self.settings)
+        self._work = new_work(self.rules, self.settings.array())
         self._path = new_path(self.rules.cells, 512)
         self._start = new_position(self.rules)
         self._position = new_position(self.rules)

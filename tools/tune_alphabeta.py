@@ -302,7 +302,7 @@ def main() -> None:
     print(out)
     if options.match:
         pair = [AlphaBetaV2(rules, table_megabytes=4, weights=each) for each in (weights, old)]
-        result = play_match(*pair, load_openings(rules), options.match, options.match_nodes, options.seed)
+        result = play_match(pair[0], pair[1], load_openings(rules), options.match, options.match_nodes, options.seed)
         print(f"against the weights there were before: {json.dumps(result)}")
 
 

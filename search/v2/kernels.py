@@ -2,7 +2,7 @@
 
 After Marsland & Campbell, "Parallel search of strongly ordered game trees" (1982); killer moves after Akl & Newborn
 (1977), history heuristic after Schaeffer (1983), countermoves after Uiterwijk (1992). With all of
-`search.v2.work.Settings` zero the result, ties at the root included, is that of plain minimax.
+`search.v2.settings.Settings` zero the result, ties at the root included, is that of plain minimax.
 """
 
 from __future__ import annotations
@@ -324,8 +324,8 @@ def _window(work: Work, level: int) -> tuple[int, int]:
     alpha, beta = int(node[ALPHA]), int(node[BETA])
     if level == 0:
         action, best = node[ACTION], node[BEST_ACTION]
-        alpha -= work.bonus[action]
-        beta -= work.bonus[action]
+        alpha -= int(work.bonus[action])
+        beta -= int(work.bonus[action])
         if best >= 0 and work.rank[action] > work.rank[best]:
             alpha -= 1  # an equal score is enough for a move of higher rank
     if node[TRIED] > 1 and node[STAGE] != FULL and node[LEFT] > 1:

@@ -1,8 +1,7 @@
-"""Working memory and settings of the search of `alphabeta-v2`, laid out for its kernels."""
+"""Working memory of the search of `alphabeta-v2`, laid out for its kernels."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from math import log
 
 import numpy as np
@@ -44,44 +43,8 @@ NODES, GENERATION, LIMIT, ROOT_DEPTH, RAW = range(5)  # places in `Work.state`
 LATE = 64  # rows and columns of `Work.reductions`
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What the search leaves out or adds to plain minimax; all zero is plain minimax to the depth asked for.
-
-    Attributes:
-        quiescence: plies of captures, answers to threats and king's roads after the last ply of the depth.
-        roads: of these plies, in how many the king may open a road.
-        closing: of these plies, in how many an attacker may step beside the king to threaten him.
-        replies: of these plies, in how many threats are answered; later whoever is threatened may stand still, too.
-        answers: 1: where the opponent threatens to win at once only moves that may parry are searched.
-        extensions: 1: such positions are searched one ply deeper.
-        reductions: percent of the usual reduction of late quiet moves.
-        pruning: quiet moves tried with one ply left before the rest is left out; more with more plies left.
-        deeper: 1: the table's results of greater depth are used, too.
-        aspiration: half the first window around the score of the depth before, in hundredths of an attacker.
-    """
-
-    quiescence: int = 0
-    roads: int = 0
-    closing: int = 0
-    replies: int = 0
-    answers: int = 0
-    extensions: int = 0
-    reductions: int = 0
-    pruning: int = 0
-    deeper: int = 0
-    aspiration: int = 0
-
-    def array(self) -> np.ndarray:
-        """Return the settings as int32 (10,), in the order above."""
-        return np.array([getattr(self, item.name) for item in fields(self)], np.int32)
-
-
+# Places in `Work.settings`, in the order of `search.v2.settings.Settings`.
 QUIESCENCE, ROADS, CLOSING, REPLIES, ANSWERS, EXTENSIONS, REDUCTIONS, PRUNING, DEEPER, ASPIRATION = range(10)
-PLAIN = Settings()
-SELECTIVE = Settings(
-    quiescence=6, roads=2, closing=0, replies=3, answers=1, extensions=1, reductions=100, pruning=0, deeper=1, aspiration=60
-)
 
 
 class Work(np.record):  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -101,7 +64,7 @@ class Work(np.record):  # pyright: ignore[reportIncompatibleVariableOverride]
         rank: int32 (A,), how ties at the root fall: the higher rank is played.
         bonus: int32 (A,), added to the scores of actions at the root.
         reductions: int8 (LATE, LATE), plies by which a move is cut short, by plies left and moves tried.
-        settings: int32 (10,), see `Settings`.
+        settings: int32 (10,), see `search.v2.settings.Settings`.
         captures, landing: int32 (n,), see `search.v2.candidates`.
         state: int64 (5,), nodes searched; generation of the table; nodes at which to stop; depth of the iteration; best
             score at the root without its bonus.
@@ -137,7 +100,8 @@ def reduction_table(percent: int) -> np.ndarray:
     return table
 
 
-def new_work(rules: Rules, settings: Settings) -> Work:
+def new_work(rules: Rules, settings: np.ndarray) -> Work:
+    """Return the memory for a game, with the given settings, int32 (10,)."""
     most, actions = 4 * rules.cells, rules.actions
     layout = [
         ("static", np.int64, (LEVELS, 2)),
@@ -149,7 +113,7 @@ def new_work(rules: Rules, settings: Settings) -> Work:
         ("success", np.int32, (2, actions)),
         ("rank", np.int32, (actions,)),
         ("bonus", np.int32, (actions,)),
-        ("settings", np.int32, (len(fields(Settings)),)),
+        ("settings", np.int32, settings.shape),
         ("captures", np.int32, (rules.size,)),
         ("landing", np.int32, (rules.size,)),
         ("moves", np.int16, (LEVELS, most)),
@@ -160,6 +124,6 @@ def new_work(rules: Rules, settings: Settings) -> Work:
         ("reductions", np.int8, (LATE, LATE)),
     ]
     work = np.zeros(1, np.dtype((Work, np.dtype(layout, align=True))))[0]
-    work.settings[:] = settings.array()
-    work.reductions[:] = reduction_table(settings.reductions)
+    work.settings[:] = settings
+    work.reductions[:] = reduction_table(int(settings[REDUCTIONS]))
     return work
