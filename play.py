@@ -3,6 +3,7 @@
 python play.py                                            opens the page; choose there
 python play.py runs/x/best.safetensors --side defenders   opens a game on it
 python play.py alphabeta-v1:depth=4 --game tawlbwrdd --terminal
+python play.py runs/x --engine                            is an engine of other programs (docs/engines.md)
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from pathlib import Path
 
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # while the rest is imported there is nothing to save
+if __name__ == "__main__" and "--engine" in sys.argv[1:]:
+    print("hello", flush=True)  # a host waits five seconds for it, and the imports may take longer
 
 from rich.console import Console
 
@@ -26,8 +29,8 @@ from app.page import open_page
 from app.saved import load_game
 from app.terminal import Terminal
 from arena.player_text import ALPHABETA, read_player
-from arena.players import parse_player
-from env import RULES, Game
+from arena.players import Player, parse_player
+from env import RULES, Game, Rules
 from env.rules import SIDES, get_rules
 from search.config import MOST_SIMULATIONS
 
@@ -53,6 +56,9 @@ def arguments() -> argparse.ArgumentParser:
         f"(default: the newest run's best checkpoint if there is one, else {ALPHABETA}:seconds=1)",
     )
     parser.add_argument("--terminal", action="store_true", help="play in this terminal instead of the browser")
+    parser.add_argument(
+        "--engine", action="store_true", help="speak OpenTafl's engine protocol on standard input and output"
+    )
     parser.add_argument("--plain", action="store_true", help="with --terminal: plain lines instead of a full screen")
     parser.add_argument("--language", metavar="CODE", help="of the full screen, as en (default: your system's)")
     parser.add_argument("--game", choices=list(RULES), help="default: the checkpoint's, else the first of these")
@@ -78,6 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = arguments().parse_args(argv)
     try:
         check_limits(options)
+        if options.engine:
+            return play_as_engine(options)
         if options.terminal:
             play_in_terminal(options)
         else:
@@ -138,6 +146,36 @@ def set_up(options: argparse.Namespace) -> Terminal:
         )
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
     return Terminal(engine, game or Game(rules, options.layout), options.side, console, seed=seed)
+
+
+def play_as_engine(options: argparse.Namespace) -> int:
+    """Plays for a program that is the host of a game, until it says goodbye.
+
+    Raises:
+        ValueError: something asked for cannot be.
+    """
+    from arena.engine_server import SECONDS, serve
+
+    for name, value in (("terminal", options.terminal), ("load", options.load), ("layout", options.layout)):
+        if value:
+            raise ValueError(f"--engine and --{name}: the host of an engine has the board and knows the start")
+    player = None if options.player is None else read_player(options.player)
+    limited = bool((player and player.options) or options.simulations or options.seconds)
+    game = options.game or (player and player.game)
+
+    def make(rules: Rules) -> Player:
+        return parse_player(
+            options.player or usual_player(rules.name, SECONDS),
+            rules,
+            simulations=options.simulations,
+            seconds=options.seconds if limited else SECONDS,
+            device=options.device,
+            threads=options.threads,
+        )
+
+    rules = None if game is None else get_rules(game)
+    greeted = __name__ == "__main__" and "--engine" in sys.argv[1:]
+    return serve(make, not limited, rules, options.seed or 0, greeted)
 
 
 def play_in_terminal(options: argparse.Namespace) -> None:

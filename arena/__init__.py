@@ -1,7 +1,8 @@
 """Who is stronger: players by name, matches between them, and how sure a score is."""
 
 from arena.interval import wilson
-from arena.match import MatchResult, PlayedGame, Standing, default_max_plies, play_match
+from arena.match import default_max_plies, play_match
+from arena.match_result import MatchResult, PlayedGame, Standing
 from arena.openings import Opening, OpeningsError, load_openings, read_openings
 from arena.player_text import PlayerError, read_player
 from arena.players import Player, Thought, default_player, parse_player

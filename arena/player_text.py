@@ -9,9 +9,11 @@
     runs/x/best.safetensors                 a checkpoint
     runs/x/best.safetensors:simulations=128,seconds=1
     runs/x                                  a run: its best checkpoint, else its latest
+    engine:COMMAND                          another program that speaks the protocol of docs/engines.md
+    engine:seconds=2:COMMAND                ... with that time a move
 
-Options follow the name, each after a colon or comma. A file or folder that exists is taken as it stands, so a path may
-hold colons.
+Options follow the name, each after a colon or comma; of an engine they come before the command, which is all the rest
+and may hold colons. A file or folder that exists is taken as it stands, so a path may hold colons.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 SUFFIX = ".safetensors"
 ALPHABETA = "alphabeta-v1"
 ALPHABETA_V2 = "alphabeta-v2"
+ENGINE = "engine"
 
 
 class PlayerError(ValueError):
@@ -44,11 +47,12 @@ class PlayerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class PlayerText:
-    """A player's text taken apart: a built-in `name` or the `path` of a checkpoint, and the options."""
+    """A player's text taken apart: built-in `name`, `path` of a checkpoint or `command` of an engine, and options."""
 
     name: str
     path: Path | None = None
     options: dict[str, int | float] = field(default_factory=dict)
+    command: str = ""
 
     @property
     def game(self) -> str | None:
@@ -72,19 +76,29 @@ _LIMITS = {
     "seconds": 86_400,
 }
 _LAST_OPTION = re.compile(r"[:,]\s*(\w[\w-]*)\s*=\s*([^:,=/\\]*)$")
+_ENGINE_OPTIONS = ("seconds",)
+_ENGINE_OPTION = re.compile(rf"\s*({'|'.join(_ENGINE_OPTIONS)})\s*=([^:,]*)[:,]")
 _PLAYERS = (
     f"a player is random, {ALPHABETA}:depth=D, {ALPHABETA}:seconds=S, the same with {ALPHABETA_V2}, "
     "or a checkpoint's path"
 )
 
 
-def read_player(text: str) -> PlayerText:
+def read_player(text: str, programs: bool = False) -> PlayerText:
     """Takes a player's text apart and finds its file, without loading it.
+
+    Args:
+        text: as above.
+        programs: whether the text may name a program to be run; not where it comes from a file or over the network.
 
     Raises:
         PlayerError: in one sentence that says what is wrong and what is allowed.
     """
     head, written = text.strip(), {}
+    if head.startswith(f"{ENGINE}:") and not _exists(head):
+        if not programs:
+            raise PlayerError(f"{text!r}: programs play only where the command line of evaluate.py or play.py says so")
+        return _engine(text, head.removeprefix(f"{ENGINE}:"))
     while not _exists(head) and (match := _LAST_OPTION.search(head)):
         key = match[1]
         if key in written:
@@ -105,6 +119,19 @@ def read_player(text: str) -> PlayerText:
         given = "both" if len(allowed_limits) == 2 else " and ".join(limits)
         raise PlayerError(f"{text!r}: {name} takes {_either(allowed_limits)}, not {given}")
     return PlayerText(name, path, options)
+
+
+def _engine(text: str, rest: str) -> PlayerText:
+    options: dict[str, int | float] = {}
+    while match := _ENGINE_OPTION.match(rest):
+        key = match[1]
+        if key in options:
+            raise PlayerError(f"{text!r}: option {key!r} is given twice")
+        options[key] = _option(text, key, match[2].strip(), _ENGINE_OPTIONS)
+        rest = rest[match.end() :]
+    if not rest.strip():
+        raise PlayerError(f"{text!r}: an engine needs the command that starts it, as {ENGINE}:seconds=2:COMMAND")
+    return PlayerText(ENGINE, None, options, rest.strip())
 
 
 def checkpoint_game(path: Path) -> str:

@@ -14,6 +14,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+import numpy as np
+
 from arena.player_text import ALPHABETA, ALPHABETA_V2, SUFFIX, PlayerError, checkpoint_header, read_player
 from env import RULES, Game, Move, Rules
 from env.rules import get_rules
@@ -26,6 +28,7 @@ from search.mcts import Search, SearchResult
 # Importing torch takes seconds, so `models` is imported where a network is in play.
 if TYPE_CHECKING:
     from models.checkpoint import Header
+    from models.evaluator import Evaluator
 
 ROOT = Path(__file__).resolve().parent.parent
 SIMULATIONS = 64
@@ -35,6 +38,7 @@ BOARD_CACHE = 1 << 14
 """Evaluations that a network remembers which plays or analyses one game."""
 
 _GROUPS = 2
+_FEWEST_ROWS = 8
 _TABLE_MEGABYTES = 16
 _CLEAR_LEAD = 500  # alpha-beta's score, in hundredths of an attacker, that is shown as an expectation of tanh(1) = 0.76
 
@@ -112,7 +116,7 @@ class AlphaBetaPlayer:
     Args:
         rules: the game.
         depth: plies, at least 1; or
-        seconds: time for each move; exactly one of the two.
+        seconds: time for each move; exactly one of the two. The attribute of that name may be set between moves.
         threads: games that are searched at a time.
     """
 
@@ -122,18 +126,23 @@ class AlphaBetaPlayer:
         if (depth is None) == (seconds is None):
             raise PlayerError(f"{ALPHABETA} needs depth or seconds, and not both")
         self.name = f"{ALPHABETA}:depth={depth}" if seconds is None else f"{ALPHABETA}:seconds={seconds:g}"
-        self._depth, self._seconds = depth, seconds
+        self._depth, self.seconds = depth, seconds
         self._workers = _Workers(threads, lambda: AlphaBeta(rules, table_megabytes=_TABLE_MEGABYTES))
 
     def choose(self, games: Sequence[Game], seeds: Sequence[int] | None = None) -> list[Move]:
         return [found.move for found in self._workers.map(self._search, list(zip(games, _seeds(games, seeds))))]
+
+    @property
+    def spent(self) -> list[float]:
+        """Seconds that each game of the last `choose` took."""
+        return self._workers.spent
 
     def think(self, game: Game, seed: int = 0) -> Thought:
         return alphabeta_thought(self._workers.map(self._search, [(game, seed)])[0])
 
     def _search(self, engine: AlphaBeta, job: tuple[Game, int]) -> AlphaBetaResult:
         game, seed = job
-        return engine.run(game, depth=self._depth, seconds=self._seconds, seed=seed)
+        return engine.run(game, depth=self._depth, seconds=self.seconds, seed=seed)
 
 
 class AlphaBetaV2Player:
@@ -217,7 +226,7 @@ class CheckpointPlayer:
         self.rules = get_rules(checkpoint.header.game)
         limits = {"simulations": simulations, "seconds": None if seconds is None else f"{seconds:g}"}
         self.name = str(path) + "".join(f":{key}={value}" for key, value in limits.items() if value is not None)
-        self._simulations, self._seconds = simulations, seconds
+        self._simulations, self.seconds = simulations, seconds
         discount = checkpoint.header.discount
         # A match has to come out the same whichever games are asked for together, so each game goes its own way there.
         match = SearchConfig(discount=discount, leaves=1 if seconds is None else 0)  # type: ignore[call-arg]
@@ -225,26 +234,30 @@ class CheckpointPlayer:
 
         def search(config: SearchConfig) -> Search:
             # float32: which dtype is faster is a matter of the moment, and a match has to come out the same again.
-            return Search(self.rules, Evaluator(checkpoint.network, device, "float32"), config)
+            evaluator = Evaluator(checkpoint.network, device, "float32")
+            return Search(self.rules, evaluator if config is board else _Padded(evaluator), config)
 
         # Two groups whatever the number of threads: what a network computes may depend on the batch in its last bits.
         self._groups = 1 if device != "cpu" else _GROUPS
         several = threads if seconds is not None else min(_count(threads), self._groups)
         self._workers = _Workers(several, lambda: search(match))
         self._thinker = _Workers(1, lambda: search(board))
+        self.spent: list[float] = []  # seconds of each game of the last `choose`: its share of those searched together
 
     def choose(self, games: Sequence[Game], seeds: Sequence[int] | None = None) -> list[Move]:
         jobs = list(zip(games, _seeds(games, seeds)))
-        size = 1 if self._seconds is not None else -(-len(jobs) // self._groups)
+        size = 1 if self.seconds is not None else -(-len(jobs) // self._groups)
         parts = [jobs[start : start + size] for start in range(0, len(jobs), size or 1)]
-        return [result.move for part in self._workers.map(self._search, parts) for result in part]
+        moves = [result.move for part in self._workers.map(self._search, parts) for result in part]
+        self.spent = [spent / len(part) for part, spent in zip(parts, self._workers.spent) for _ in part]
+        return moves
 
     def think(self, game: Game, seed: int = 0) -> Thought:
         return network_thought(self._thinker.map(self._search, [[(game, seed)]])[0][0])
 
     def _search(self, search: Search, jobs: Sequence[tuple[Game, int]]) -> list[SearchResult]:
         games, seeds = [game for game, _ in jobs], [seed for _, seed in jobs]
-        return search.run(games, simulations=self._simulations, seconds=self._seconds, seeds=seeds)
+        return search.run(games, simulations=self._simulations, seconds=self.seconds, seeds=seeds)
 
 
 def alphabeta_thought(found: AlphaBetaResult) -> Thought:
@@ -275,6 +288,30 @@ def network_thought(result: SearchResult) -> Thought:
     )
 
 
+class _Padded:
+    """An evaluator that sees no batch of fewer than `_FEWEST_ROWS`.
+
+    Libraries compute very small batches in another order, so that the last bits of an answer would depend on how many
+    games are asked together; a match that is stopped and goes on would come out differently (tests/arena/).
+    """
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self.outlook = evaluator.outlook
+
+    def __call__(
+        self, inputs: np.ndarray, actions: np.ndarray, counts: np.ndarray, logits: np.ndarray, values: np.ndarray
+    ) -> None:
+        rows = len(inputs)
+        if rows >= _FEWEST_ROWS:
+            self._evaluator(inputs, actions, counts, logits, values)
+            return
+        full = [np.resize(array, (_FEWEST_ROWS, *array.shape[1:])) for array in (inputs, actions, counts)]
+        answers = [np.empty((_FEWEST_ROWS, *array.shape[1:]), array.dtype) for array in (logits, values)]
+        self._evaluator(*full, *answers)
+        logits[:], values[:] = answers[0][:rows], answers[1][:rows]
+
+
 class _Workers(Generic[Tool]):
     """Threads that each borrow a tool (a search with its tables) that serves one thread at a time.
 
@@ -286,9 +323,11 @@ class _Workers(Generic[Tool]):
         self._threads, self._make = _count(threads), make
         self._idle: SimpleQueue[Tool] = SimpleQueue()
         self._made: list[Tool] = []
+        self.spent: list[float] = []  # seconds that each job of the last `map` took
 
     def map(self, work: Callable[[Tool, Job], Result], jobs: Sequence[Job]) -> list[Result]:
         """`work(tool, job)` for each job, in order; Ctrl-C and failures stop the others first, a second Ctrl-C all."""
+        self.spent = []
         if not jobs:
             return []
         threads = min(self._threads, len(jobs))
@@ -296,18 +335,21 @@ class _Workers(Generic[Tool]):
             self._made.append(self._make())
             self._idle.put(self._made[-1])
 
-        def borrow(job: Job) -> Result:
+        def borrow(job: Job) -> tuple[Result, float]:
             tool = self._idle.get()
+            started = time.perf_counter()
             try:
-                return work(tool, job)
+                return work(tool, job), time.perf_counter() - started
             finally:
                 self._idle.put(tool)
 
         with ThreadPoolExecutor(threads, initializer=_one_torch_thread) as pool:
-            futures: list[Future[Result]] = []
+            futures: list[Future[tuple[Result, float]]] = []
             try:
                 futures.extend(pool.submit(borrow, job) for job in jobs)
-                return [future.result() for future in futures]
+                done = [future.result() for future in futures]
+                self.spent = [spent for _, spent in done]
+                return [result for result, _ in done]
             except BaseException:
                 try:
                     pool.shutdown(wait=False, cancel_futures=True)
@@ -364,6 +406,7 @@ def parse_player(
     seconds: float | None = None,
     device: str = "cpu",
     threads: int | None = None,
+    programs: bool = False,
 ) -> Player:
     """The player that a text names.
 
@@ -374,17 +417,23 @@ def parse_player(
             `seconds` also for alpha-beta without options, which otherwise looks 2 plies deep.
         device: for checkpoints, `"cpu"`, `"cuda"` or `"auto"`.
         threads: threads to use; `None`: one a core.
+        programs: whether the text may name a program, which is then run.
 
     Raises:
         PlayerError: in one sentence that says what is wrong and what is allowed.
     """
-    parts = read_player(text)
+    parts = read_player(text, programs)
     rules = None if rules is None else get_rules(rules)
     options: dict[str, Any] = dict(parts.options)
     if parts.path is not None:
         if not options:
             options = {"simulations": simulations or (None if seconds else SIMULATIONS), "seconds": seconds}
         return CheckpointPlayer(parts.path, rules, **{"simulations": None, **options}, device=device, threads=threads)
+    if parts.command:
+        from arena.engine_player import EnginePlayer
+
+        limits = {"seconds": seconds, **options}
+        return EnginePlayer(parts.command, **{k: v for k, v in limits.items() if v is not None}, threads=threads)
     if parts.name in (ALPHABETA, ALPHABETA_V2):
         if rules is None:
             raise PlayerError(f"{text!r} plays every game: say which (allowed are {', '.join(RULES)})")

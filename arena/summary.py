@@ -10,8 +10,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from arena.match import UNFINISHED, MatchResult, Standing
+from arena.match_result import ROLES, UNFINISHED, MatchResult, Standing
+from arena.sprt import SprtResult
 from env.rules import SIDES
+
+MOST_FAULTS = 5
+_NAMES = {"player": "first player", "opponent": "opponent"}
 
 
 @contextmanager
@@ -23,7 +27,7 @@ def match_progress(console: Console) -> Iterator[Callable[[Standing], None]]:
 
         def told(standing: Standing) -> None:
             score = f"score so far {standing.points / standing.ended:.1%}" if standing.ended else "none over yet"
-            note = f"{standing.plies:,} plies, {score}"
+            note = ", ".join(part for part in (f"{standing.plies:,} plies", score, standing.note) if part)
             progress.update(task, total=standing.games, completed=standing.ended, note=note)
 
         yield told
@@ -52,8 +56,15 @@ def match_table(result: MatchResult) -> Group:
         table.add_row(f"plies, {key}", "", "", f"{lengths[key]:.1f}" if key == "mean" else str(lengths[key]))
     for number, (reason, count) in enumerate(result.ends.items(), start=1):
         table.add_row(f"ended: {reason.replace('_', ' ')}", "", "", str(count), end_section=number == len(result.ends))
-    for role, name in (("player", "first player"), ("opponent", "opponent")):
+    for role, name in _NAMES.items():
+        for kind, count in result.faults[role].items():
+            table.add_row(f"forfeited by the {name}: {kind}", "", "", str(count))
+    if any(result.faults.values()):
+        table.add_section()
+    for role, name in _NAMES.items():
+        times = result.times[role]
         table.add_row(f"seconds, {name}", "", "", f"{result.seconds.get(role, 0.0):.1f}")
+        table.add_row("... a move: mean, longest", "", "", f"{times.mean:.3f}, {times.longest:.3f}")
     return Group(players, played, table)
 
 
@@ -66,6 +77,7 @@ def match_notes(result: MatchResult, asked: int, openings: int) -> list[str]:
         openings: how many openings there were to choose from.
     """
     notes = []
+    faulty = [game for game in result.played if game.fault is not None]
     pairs = result.planned // 2
     if asked != result.planned:
         notes.append(f"{asked} games were asked for; {result.planned} make whole pairs (each opening from both sides).")
@@ -76,11 +88,42 @@ def match_notes(result: MatchResult, asked: int, openings: int) -> list[str]:
             f"Only {result.distinct} of {result.games} games differ; a pair that repeats another does not narrow the "
             "interval."
         )
+    for game in faulty[:MOST_FAULTS]:
+        name = _NAMES[ROLES[int(game.score)]]
+        notes.append(f"Game {game.number + 1}, forfeited by the {name}: {game.fault}.")
+    if len(faulty) > MOST_FAULTS:
+        notes.append(f"{len(faulty) - MOST_FAULTS} more games were forfeited; the records tell why.")
+    if result.sprt is not None:
+        notes += _sprt_notes(result.sprt, result)
     if result.interrupted:
         notes.append(
             f"Interrupted: {result.games} of {result.planned} games were over. Short games end first, so this score "
             "leans to whoever wins quickly; the overall interval takes whole pairs only."
         )
+    return notes
+
+
+def _sprt_notes(sprt: SprtResult, result: MatchResult) -> list[str]:
+    elo0, elo1 = sprt.elo
+    low, high = sprt.bounds
+    found = {
+        "H0": f"H0 accepted, the player is not {elo1:g} Elo stronger (rather {elo0:g} or less)",
+        "H1": f"H1 accepted, the player is more than {elo0:g} Elo stronger (rather {elo1:g} or more)",
+        "": "undecided",
+    }[sprt.accepted]
+    counts = ", ".join(str(count) for count in sprt.counts)
+    notes = [
+        f"Sequential test of {elo0:g} against {elo1:g} Elo (logistic, of pairs): {found}; LLR {sprt.llr:.2f} in "
+        f"({low:.2f}, {high:.2f}), alpha {sprt.errors[0]:g}, beta {sprt.errors[1]:g}; {sum(sprt.counts)} pairs with 0, "
+        f"1/2, 1, 1 1/2, 2 points: {counts}."
+    ]
+    if sprt.decided:
+        notes.append(
+            "A match that stops when it is sure stops at a lucky moment: score and interval lean to the side that was "
+            "found, and only the decision keeps its error rates."
+        )
+    if sprt.taken > sum(sprt.counts):
+        notes.append(f"{sprt.taken - sum(sprt.counts)} pairs repeated earlier ones and were not taken by the test.")
     return notes
 
 

@@ -72,3 +72,19 @@ def remove_drafts(folder: Path) -> None:
     for draft in folder.glob(f".*.{'[0-9a-f]' * 8}.tmp"):
         with contextlib.suppress(OSError):
             draft.unlink()
+
+
+def lock_file(handle: int) -> None:
+    """Take the lock of an open file, which the operating system frees when this process ends, however it does.
+
+    Raises:
+        OSError: another process, or another handle of this one, holds it.
+    """
+    if os.name == "nt":
+        import msvcrt
+
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # pyright: ignore[reportAttributeAccessIssue]
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

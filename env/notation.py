@@ -1,6 +1,7 @@
 """Squares, moves and positions as text. Game records are in `env.records`.
 
-A square is a file letter and a rank number, `d4`; index = rank * size + file, so a1 is 0. A move is `d1-c1`.
+A square is a file letter and a rank number, `d4`; index = rank * size + file, so a1 is 0. A move is `d1-c1`; other
+programs write more beside it (`parse_move`).
 
 A position is written rank by rank between slashes, runs of empty squares as numbers, `t` an attacker, `T` a defender
 and `K` the king. The text used throughout this project begins with the last rank, as one sees the board; OpenTafl's
@@ -18,6 +19,7 @@ import numpy as np
 from env.rules import Rules
 
 PIECES = ".tTK"  # by piece code
+INFO = ("", "+", "++", "-", "--")  # what may stand behind a move, see `WrittenMove`
 PIECE_NAMES = ("empty square", "attacker", "defender", "king")
 _DIGITS = re.compile(r"[0-9]{1,3}")
 _SQUARE = re.compile(r"([a-z])([1-9][0-9]?)")
@@ -130,6 +132,64 @@ class Move:
 
     def __str__(self) -> str:
         return f"{self.origin}-{self.target}"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenMove:
+    """A move with what programs write beside it.
+
+    Attributes:
+        move: the move itself.
+        symbol: the letter of the piece before it, one of `kKtT`, or the empty text.
+        captured: squares said to be taken; None where the text says nothing of captures, and without any square where
+            it has an `x` alone.
+        info: `+` the king may be taken, `-` he has a way out, `++` he is taken, `--` he has escaped, or the empty text.
+    """
+
+    move: Move
+    symbol: str = ""
+    captured: frozenset[str] | None = None
+    info: str = ""
+
+
+def parse_move(text: str, size: int | None = None) -> WrittenMove:
+    """Read a move in any of the forms that tafl programs write: `d4-d6`, `Kd4-d6xc6/d7+`, `d4-d6xc6xd7`, `d4-d6x`.
+
+    Args:
+        text: the move.
+        size: squares on a side of the board; None lets every square be.
+
+    Raises:
+        NotationError: it is no such move, or leaves the board.
+    """
+    symbol, at = _scan_symbol(text, 0)
+    origin, at = scan_square(text, at, size)
+    if text[at : at + 1] != "-":
+        raise NotationError("a hyphen belongs here; jumps and double moves are not of this game", text, at)
+    target, at = scan_square(text, at + 1, size)
+    captured: set[str] | None = None
+    if text[at : at + 1] == "x":
+        captured = set()
+        while at < len(text) and text[at] in "x/":
+            at += 1
+            if at < len(text) and text[at] not in "+-":
+                square, at = scan_square(text, _scan_symbol(text, at)[1], size)
+                captured.add(square)
+    if text[at:] not in INFO:
+        raise NotationError("this belongs to no move", text, at)
+    return WrittenMove(Move(origin, target), symbol, None if captured is None else frozenset(captured), text[at:])
+
+
+def format_move(move: WrittenMove) -> str:
+    """Write a move in OpenTafl's long form, captures sorted and separated by `/`."""
+    captured = "" if move.captured is None else "x" + "/".join(sorted(move.captured))
+    return f"{move.symbol}{move.move}{captured}{move.info}"
+
+
+def _scan_symbol(text: str, at: int) -> tuple[str, int]:
+    """Read the letter of a piece, if there is one before the square at `at`; return it and the index behind it."""
+    special = text[at : at + 1] in tuple("kKtT") and text[at + 1 : at + 2].isalpha()
+    return (text[at], at + 1) if special else ("", at)
 
 
 def parse_position(rules: Rules, text: str, *, rank_one_first: bool = False) -> np.ndarray:

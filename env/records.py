@@ -25,7 +25,15 @@ from dataclasses import dataclass, field
 from env.board import REASONS
 from env.game import Game
 from env.illegal import IllegalMove
-from env.notation import Move, NotationError, format_position, parse_position, scan_square
+from env.notation import (
+    Move,
+    NotationError,
+    WrittenMove,
+    format_move,
+    format_position,
+    parse_move,
+    parse_position,
+)
 from env.rules import RULES, SIDES, Rules
 
 RESULTS = {"attackers": "1", "defenders": "-1", "draw": "0", None: "?"}
@@ -124,6 +132,18 @@ def record_of(game: Game, comments: dict[int, str] | None = None, **tags: str) -
     )
 
 
+def play_written(game: Game, move: Move) -> WrittenMove:
+    """Play a move and return it with its captures, the king's letter and whether it decided the game.
+
+    Raises:
+        IllegalMove: the rules forbid it; the game is as it was.
+    """
+    symbol = "K" if game.piece(move.origin) == "king" else ""
+    captured = game.play(move)
+    info = {"king_captured": "++", "king_escaped": "--"}.get(game.outcome.reason if game.outcome else "", "")
+    return WrittenMove(move, symbol, frozenset(captured) if captured else None, info)
+
+
 def rules_text(rules: Rules, position: str, to_play: str) -> str:
     """Return the rules string of OpenTafl that comes nearest to a game, with a start of one's own.
 
@@ -163,10 +183,7 @@ def format_record(record: Record) -> str:
 
     game, spelled = record._start(), []
     for move in record.moves:
-        king = "K" if game.piece(move.origin) == "king" else ""
-        captured = game.play(move)
-        ends = {"king_captured": "++", "king_escaped": "--"}.get(game.outcome.reason if game.outcome else "", "")
-        spelled.append(f"{king}{move}{'x' + '/'.join(captured) if captured else ''}{ends}")
+        spelled.append(format_move(play_written(game, move)))
     resigns = record.reason == "resignation" and record.result != game.to_play
     record._end(game)
     if resigns:
@@ -351,31 +368,15 @@ class _Reader:
 
     def move(self, game: Game, turn: int, end: int) -> Move:
         """Read the move that ends before `end`, play it, and compare what is said of it with what happened."""
-        begin, size = self.at, game.rules.size
+        begin = self.at
         word = self.text[begin:end]
-        at = 0
         try:
-            symbol, at = _symbol(word, at)
-            origin, at = scan_square(word, at, size)
-            if word[at : at + 1] != "-":
-                raise NotationError("a hyphen belongs here; jumps and double moves are not of this game", word, at)
-            target, at = scan_square(word, at + 1, size)
-            claimed: set[str] | None = None
-            captures_at = at
-            if word[at : at + 1] == "x":
-                claimed = set()
-                while at < len(word) and word[at] in "x/":
-                    at += 1
-                    if at < len(word) and word[at] not in "+-":
-                        square, at = scan_square(word, _symbol(word, at)[1], size)
-                        claimed.add(square)
-            if word[at:] not in ("", "+", "++", "-", "--"):
-                raise NotationError("this belongs to no move", word, at)
+            written = parse_move(word, game.rules.size)
         except NotationError as error:
             raise self.fail(f"turn {turn}: {error.problem}", begin + error.column - 1) from None
-        move = Move(origin, target)
-        if symbol in ("k", "K") and game.piece(origin) != "king":
-            raise self.fail(f"turn {turn}, {move}: the king is not on {origin}", begin)
+        move, claimed = written.move, written.captured
+        if written.symbol in ("k", "K") and game.piece(move.origin) != "king":
+            raise self.fail(f"turn {turn}, {move}: the king is not on {move.origin}", begin)
         try:
             captured = set(game.play(move))
         except IllegalMove as error:
@@ -385,13 +386,9 @@ class _Reader:
             taken = captured | ({game.king} if game.outcome and game.outcome.reason == "king_captured" else set())
             if not (claimed in (captured, taken) if claimed else taken):
                 said, real = (", ".join(sorted(squares)) or "nothing" for squares in (claimed, taken))
-                raise self.fail(f"turn {turn}, {move}: takes {real} by the rules, not {said}", begin + captures_at)
-        if word[at:] in ("++", "--") and game.outcome is None:
-            raise self.fail(f"turn {turn}, {move}: said to end the game, but by the rules it goes on", begin + at)
+                at = begin + word.index("x")
+                raise self.fail(f"turn {turn}, {move}: takes {real} by the rules, not {said}", at)
+        if written.info in ("++", "--") and game.outcome is None:
+            at = end - len(written.info)
+            raise self.fail(f"turn {turn}, {move}: said to end the game, but by the rules it goes on", at)
         return move
-
-
-def _symbol(word: str, at: int) -> tuple[str, int]:
-    """Read the letter of a piece, if there is one before the square at `at`; return it and the index behind it."""
-    special = word[at : at + 1] in tuple("kKtT") and word[at + 1 : at + 2].isalpha()
-    return (word[at], at + 1) if special else ("", at)

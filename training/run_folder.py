@@ -24,7 +24,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from env.files import remove_drafts, write_whole
+from env.files import lock_file, remove_drafts, write_whole
 from training.config import RunConfig
 from training.config_file import ConfigError, config_text, read_config
 from training.manifest import (
@@ -133,7 +133,7 @@ class RunFolder:
         self._refuse_folder(self.path / "lock")
         handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            _lock_file(handle)
+            lock_file(handle)
         except OSError:
             holder = os.read(handle, 32).decode(errors="replace").strip()
             os.close(handle)
@@ -355,14 +355,3 @@ def refuse_existing(path: Path) -> None:
         )
     if path.exists():
         raise RunError(f"{path} exists already and is not written over; name another --out")
-
-
-def _lock_file(handle: int) -> None:
-    if os.name == "nt":
-        import msvcrt
-
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # pyright: ignore[reportAttributeAccessIssue]
-    else:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -72,7 +72,7 @@ def test_prints_a_table_and_writes_json(tmp_path: Path, capsys: pytest.CaptureFi
 def test_saves_the_games(tmp_path: Path) -> None:
     folder = tmp_path / "games"
     assert evaluate.main(["alphabeta-v1:depth=1", "--opponent", "random", "--games", "4", "--save", str(folder)]) == 0
-    records = [parse_record(file.read_text(encoding="utf-8")) for file in sorted(folder.iterdir())]
+    records = [parse_record(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.otg"))]
     assert [record.tags["round"] for record in records] == ["1", "2", "3", "4"]
     assert [record.tags["attackers"] for record in records] == ["alphabeta-v1:depth=1", "random"] * 2
     assert records[0].moves[0] == records[1].moves[0] != records[2].moves[0]

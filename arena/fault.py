@@ -1,0 +1,36 @@
+"""What a player did wrong that costs it the game."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ILLEGAL, CRASHED, TIME, ERROR, FLOOD = "illegal move", "crashed", "no move in time", "gave up", "flooded"
+KINDS = (ILLEGAL, CRASHED, TIME, ERROR, FLOOD)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a game is forfeited.
+
+    Attributes:
+        kind: one of `KINDS`.
+        text: what happened, in words on one line.
+    """
+
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}"
+
+    @classmethod
+    def parse(cls, text: str) -> Fault:
+        """Reads what `str` writes.
+
+        Raises:
+            ValueError: it begins with none of the kinds.
+        """
+        kind, colon, rest = text.partition(": ")
+        if not colon or kind not in KINDS:
+            raise ValueError(f"{text!r} is no fault: it begins with one of {', '.join(KINDS)} and a colon")
+        return cls(kind, rest)

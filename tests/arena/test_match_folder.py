@@ -1,0 +1,290 @@
+"""Matches that stop and go on: games kept, read back, and the same result in the end."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import evaluate
+from arena.match import MatchResult, play_match
+from arena.match_folder import MatchFolder, MatchFolderError, read_settings
+from arena.match_result import MoveTimes, PlayedGame
+from arena.openings import Opening
+from arena.players import Player, RandomPlayer, parse_player
+from arena.sprt import Sprt
+from env import RULES
+from env.records import parse_record
+
+ROOT = Path(evaluate.__file__).parent
+BRANDUBH = RULES["brandubh"]
+OPENINGS = [
+    Opening("standard", tuple(line.split()), "test", number)
+    for number, line in enumerate(["d1-c1", "d2-e2 d3-c3", "d1-f1 d5-c5", "a4-a3"], start=1)
+]
+SETTINGS = {"player": "random", "opponent": "random", "games": 12, "seed": 1, "sprt": None}
+
+
+class Stop(Exception):
+    """Ends a match from inside, as a kill would."""
+
+
+def lines(result: MatchResult) -> list[tuple[int, ...]]:
+    return [game.line for game in result.played]
+
+
+def without_times(result: MatchResult) -> dict[str, object]:
+    return {**result.to_json(), "seconds": 0}
+
+
+def resumed(
+    folder: Path, players: tuple[Player, Player], games: int, after: int, at_once: int, sprt: Sprt | None = None
+) -> MatchResult:
+    """A match that is killed when `after` games are kept, and goes on."""
+    pairs = [OPENINGS[i % 4] for i in range(games)]
+    settings = {**SETTINGS, "player": players[0].name, "opponent": players[1].name}
+    with MatchFolder(folder, settings) as first:
+
+        def keep(played: PlayedGame) -> None:
+            first.keep(played)
+            if len(list(folder.glob("*.otg"))) >= after:
+                raise Stop
+
+        with pytest.raises(Stop):
+            play_match(*players, BRANDUBH, OPENINGS, games, seed=1, at_once=at_once, keep=keep, sprt=sprt)
+    with MatchFolder(folder, settings) as second:
+        # The order of openings decides which pair has which.
+        order = [game.opening for game in play_match(*players, BRANDUBH, OPENINGS, games, 5, seed=1).played[::2]]
+        assert len(order) <= len(pairs)
+        finished = second.finished(BRANDUBH, order, 4 * BRANDUBH.cells)
+        assert len(finished) == after
+        return play_match(
+            *players,
+            BRANDUBH,
+            OPENINGS,
+            games,
+            seed=1,
+            at_once=at_once,
+            finished=finished,
+            keep=second.keep,
+            sprt=sprt,
+        )
+
+
+@pytest.mark.parametrize("at_once", [3, 100])
+@pytest.mark.parametrize("opponent", ["random", "alphabeta-v1:depth=1"])
+def test_a_match_that_was_stopped_ends_as_if_it_had_not_been(tmp_path: Path, opponent: str, at_once: int) -> None:
+    players = RandomPlayer(), parse_player(opponent, BRANDUBH, threads=1)
+    whole = play_match(*players, BRANDUBH, OPENINGS, 12, seed=1)
+    again = resumed(tmp_path / "m", players, 12, after=5, at_once=at_once)
+    assert lines(again) == lines(whole)
+    assert without_times(again) == without_times(whole)
+
+
+def test_networks_too_come_out_the_same(tmp_path: Path, checkpoints: dict[str, Path]) -> None:
+    # Few games are left after the stop, so that batches are of other sizes.
+    player = parse_player(f"{checkpoints['brandubh']}:simulations=8", BRANDUBH, threads=1)
+    players = player, RandomPlayer()
+    whole = play_match(*players, BRANDUBH, OPENINGS, 12, seed=1)
+    again = resumed(tmp_path / "m", players, 12, after=10, at_once=100)
+    assert lines(again) == lines(whole)
+
+
+def test_how_many_go_at_a_time_changes_nothing(checkpoints: dict[str, Path]) -> None:
+    player = parse_player(f"{checkpoints['brandubh']}:simulations=6", BRANDUBH, threads=2)
+    results = [
+        play_match(player, RandomPlayer(), BRANDUBH, OPENINGS, 10, max_plies=60, seed=2, at_once=at_once)
+        for at_once in (1, 4, 100)
+    ]
+    assert lines(results[0]) == lines(results[1]) == lines(results[2])
+
+
+def test_games_begin_in_order_so_that_pairs_come_early() -> None:
+    kept: list[int] = []
+    play_match(
+        RandomPlayer(),
+        RandomPlayer(),
+        BRANDUBH,
+        OPENINGS,
+        20,
+        seed=1,
+        at_once=2,
+        keep=lambda game: kept.append(game.number),
+    )
+    assert sorted(kept) == list(range(20))
+    # With two at a time nobody can be far ahead of the first that goes on.
+    assert all(number <= index + 1 + 20 // 2 for index, number in enumerate(kept))
+    assert kept[0] in (0, 1)
+
+
+def test_a_sequential_test_decides_on_the_first_pairs_whichever_were_over_first(tmp_path: Path) -> None:
+    players = parse_player("alphabeta-v1:depth=2", BRANDUBH, threads=1), RandomPlayer()
+    sprt = Sprt(0, 100)
+    narrow, wide = (
+        play_match(*players, BRANDUBH, OPENINGS, 400, seed=1, at_once=at_once, sprt=sprt) for at_once in (2, 64)
+    )
+    assert narrow.sprt is not None and narrow.sprt.accepted == "H1"
+    assert not narrow.interrupted
+    assert narrow.games == 2 * narrow.sprt.taken < 400
+    assert without_times(narrow) == without_times(wide)
+    again = resumed(tmp_path / "m", players, 400, after=7, at_once=2, sprt=sprt)
+    assert without_times(again) == without_times(narrow)
+
+
+def test_a_sequential_test_may_stay_undecided() -> None:
+    result = play_match(RandomPlayer(), RandomPlayer(), BRANDUBH, OPENINGS, 12, max_plies=200, seed=1, sprt=Sprt(-5, 5))
+    assert result.sprt is not None
+    assert (result.sprt.accepted, result.games, result.interrupted) == ("", 12, False)
+    assert sum(result.sprt.counts) == 6
+    assert result.to_json()["sprt"]["accepted"] == "undecided"
+
+
+def test_a_folder_is_of_one_match_and_of_one_process(tmp_path: Path) -> None:
+    with MatchFolder(tmp_path / "m", SETTINGS) as folder:
+        assert read_settings(folder.path) == SETTINGS
+        with pytest.raises(MatchFolderError, match=f"process {os.getpid()} plays in this folder at this moment"):
+            MatchFolder(tmp_path / "m", SETTINGS)
+    with pytest.raises(MatchFolderError, match="holds a match with games 12, not 14"):
+        MatchFolder(tmp_path / "m", {**SETTINGS, "games": 14})
+    MatchFolder(tmp_path / "m", SETTINGS).close()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "letter.txt").write_text("dear")
+    with pytest.raises(MatchFolderError, match="there is a folder of that name already, and it holds no match"):
+        MatchFolder(tmp_path / "other", SETTINGS)
+    assert [path.name for path in (tmp_path / "other").iterdir()] == ["letter.txt"]
+    (tmp_path / "m" / "match.json").write_text("{")
+    with pytest.raises(MatchFolderError, match="is damaged"):
+        MatchFolder(tmp_path / "m", SETTINGS)
+
+
+def test_a_folder_that_was_only_just_begun_is_no_obstacle(tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    folder.mkdir()
+    (folder / "lock").touch()
+    (folder / ".match.json.0123abcd.tmp").write_text("{")
+    with MatchFolder(folder, SETTINGS) as begun:
+        assert not begun.begun
+        assert {path.name for path in folder.iterdir()} == {"lock", "match.json"}
+
+
+def test_records_that_do_not_belong_are_named(tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    with MatchFolder(folder, SETTINGS) as match:
+        played = play_match(RandomPlayer(), RandomPlayer(), BRANDUBH, OPENINGS, 4, seed=1, keep=match.keep).played
+        order = [game.opening for game in played[::2]]
+        limit = 4 * BRANDUBH.cells
+        assert sorted(match.finished(BRANDUBH, order, limit)) == [0, 1, 2, 3]
+        good = (folder / "0002.otg").read_text()
+        for damaged, said in (
+            (good[: len(good) // 2], "cannot be read"),
+            (good.replace("attackers:random", "attackers:somebody"), "attackers is somebody, not random"),
+            (good.replace("round:2", "round:3"), "round is 3, not 2"),
+            (re.sub(r"\[result:.*\n\[termination.*\n", "", good).replace(good.split("\n")[-2], ""), "is not over|read"),
+        ):
+            (folder / "0002.otg").write_text(damaged)
+            with pytest.raises(MatchFolderError, match=rf"0002\.otg.*({said}).*delete it") as caught:
+                match.finished(BRANDUBH, order, limit)
+            assert "\n" not in str(caught.value)
+        (folder / "0002.otg").unlink()
+        assert sorted(match.finished(BRANDUBH, order, limit)) == [0, 2, 3]
+        shutil.copy(folder / "0001.otg", folder / "0009.otg")
+        with pytest.raises(MatchFolderError, match=r"0009\.otg.*it has only 4 games"):
+            match.finished(BRANDUBH, order, limit)
+
+
+def test_times_are_kept_with_the_games(tmp_path: Path) -> None:
+    with MatchFolder(tmp_path / "m", SETTINGS) as match:
+        result = play_match(RandomPlayer(), RandomPlayer(), BRANDUBH, OPENINGS, 4, seed=1, keep=match.keep)
+        finished = match.finished(BRANDUBH, [game.opening for game in result.played[::2]], 4 * BRANDUBH.cells)
+    for game in result.played:
+        for role, times in game.times.items():
+            assert times.moves > 0
+            read = finished[game.number].times[role]
+            assert (read.moves, read.seconds) == (times.moves, pytest.approx(times.seconds, abs=1e-3))
+    moves = sum(game.game.ply - len(game.opening.moves) for game in result.played)
+    assert sum(times.moves for times in result.times.values()) == moves
+    with pytest.raises(ValueError, match="does not tell times"):
+        MoveTimes.parse("yesterday")
+
+
+OPTIONS = ["alphabeta-v1:depth=1", "--opponent", "random", "--games", "40", "--seed", "3", "--threads", "1"]
+
+
+def door(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "evaluate.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends the POSIX signal")
+def test_a_killed_match_goes_on_by_the_door(tmp_path: Path) -> None:
+    folder, file = tmp_path / "m", tmp_path / "f.json"
+    command = [sys.executable, str(ROOT / "evaluate.py"), *OPTIONS, "--at-once", "2", "--save", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        end = time.monotonic() + 600
+        while len(list(folder.glob("*.otg"))) < 3:
+            assert process.poll() is None and time.monotonic() < end
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+    kept = len(list(folder.glob("*.otg")))
+    assert 3 <= kept < 40
+    assert evaluate.main(["--resume", str(folder), "--json", str(file), "--threads", "1"]) == 0
+    result = json.loads(file.read_text())
+    assert (result["games"], result["seed"], result["opponent"]) == (40, 3, "random")
+    records = [parse_record(path.read_text()) for path in sorted(folder.glob("*.otg"))]
+    assert [record.tags["round"] for record in records] == [str(n + 1) for n in range(40)]
+    assert evaluate.main([*OPTIONS, "--json", str(file)]) == 0
+    assert {**json.loads(file.read_text()), "seconds": 0} == {**result, "seconds": 0}
+
+
+def test_the_door_goes_on_only_with_the_same_match(
+    tmp_path: Path, checkpoints: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, network = tmp_path / "m", tmp_path / "net.safetensors"
+    shutil.copy(checkpoints["brandubh"], network)
+    options = ["--opponent", "random", "--games", "2", "--max-plies", "12", "--threads", "1"]
+    first = [f"{network}:simulations=2", *options, "--save", str(folder)]
+    assert evaluate.main(first) == 0
+    assert "2 records are in" in capsys.readouterr().out
+    assert evaluate.main(first) == 0  # the same command again: everything is there already
+    assert "goes on with the 2 games" in capsys.readouterr().out
+    for changed, said in (
+        (["random", *options, "--save", str(folder)], f"holds a match with player {network}:simulations=2, not random"),
+        ([*first[:1], *options, "--resume", str(folder), "--seed", "4"], "with seed 0, not 4"),
+        (["--resume", str(folder), "--sprt", "0", "5"], "with sprt none, not 0.0 5.0 0.05 0.05"),
+        (["--resume", str(folder), "--depth", "3"], "with opponent random, not alphabeta-v1:depth=3"),
+        (["--resume", str(tmp_path)], "is no match's folder"),
+        ([*first, "--resume", str(folder)], "one folder is enough"),
+        (["random", "--alpha", "0.1"], "--alpha is for --sprt"),
+        (["random", "--sprt", "5", "0"], "has to be the smaller one"),
+        (["random", "--at-once", "0"], "--at-once 0: has to be at least 1"),
+    ):
+        assert evaluate.main(changed) == 2
+        error = capsys.readouterr().err
+        assert said in error
+        assert error.count("\n") == 1
+    with network.open("ab") as file:
+        file.write(b"\0")
+    assert evaluate.main(first) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    other = checkpoints["brandubh"].read_bytes()
+    network.write_bytes(other[:-4] + b"\1\2\3\0")
+    assert evaluate.main(first) == 2
+    assert "what the player is has changed since this match began" in capsys.readouterr().err
+
+
+def test_the_door_tells_a_sequential_test(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "f.json"
+    options = ["--opponent", "random", "--sprt", "-10", "100", "--threads", "1", "--json", str(file)]
+    assert evaluate.main(["alphabeta-v1:depth=2", *options]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "H1 accepted, the player is more than -10 Elo stronger" in out
+    assert "stops at a lucky moment" in out
+    sprt = json.loads(file.read_text())["sprt"]
+    assert (sprt["accepted"], sprt["elo0"], sprt["elo1"], sprt["elo_model"]) == ("H1", -10, 100, "logistic")
+    assert sprt["llr"] >= sprt["bounds"][1]
