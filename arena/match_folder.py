@@ -212,7 +212,7 @@ def _refuse_others(path: Path, stored: Settings, asked: Settings) -> None:
             continue
         if key.endswith("checksum"):
             what = key.removesuffix("_checksum")
-            changed = f"what the {what} is has" if what in ROLES else "the openings have"
+            changed = f"the file of the {what} has" if what in ROLES else "the openings have"
             raise MatchFolderError(
                 f"{path}: {changed} changed since this match began; begin a new one in another folder"
             )

@@ -150,7 +150,8 @@ class AlphaBetaV2Player:
 
     Args:
         rules: the game.
-        depth, nodes, seconds: the limit of each move; exactly one of them.
+        depth, nodes, seconds: the limit of each move; exactly one of them. The attribute `seconds` may be set between
+            moves.
         noise: greatest bonus that chance gives a move, in hundredths of an attacker.
         threads: games that are searched at a time.
     """
@@ -171,6 +172,7 @@ class AlphaBetaV2Player:
         texts = [f"{key}={value:g}" if key == "seconds" else f"{key}={value}" for key, value in given.items()]
         self.name = f"{ALPHABETA_V2}:{','.join(texts + ([f'noise={noise}'] if noise else []))}"
         self._options: dict[str, Any] = {**given, "noise": noise}
+        self.seconds = seconds
         self._workers = _Workers(threads, lambda: AlphaBetaV2(rules, table_megabytes=_TABLE_MEGABYTES))
 
     def choose(self, games: Sequence[Game], seeds: Sequence[int] | None = None) -> list[Move]:
@@ -181,7 +183,13 @@ class AlphaBetaV2Player:
 
     def _search(self, engine: AlphaBetaV2, job: tuple[Game, int]) -> AlphaBetaResult:
         game, seed = job
-        return engine.run(game, seed=seed, **self._options)
+        limits = {} if self.seconds is None else {"seconds": self.seconds}
+        return engine.run(game, seed=seed, **{**self._options, **limits})
+
+    @property
+    def spent(self) -> list[float]:
+        """Seconds that each game of the last `choose` took."""
+        return self._workers.spent
 
 
 class CheckpointPlayer:

@@ -152,6 +152,7 @@ class Search:
         begun = time.monotonic()
         if simulations is None:  # a trial that this takes is part of the time
             simulations = self.config.simulations if seconds is None else self._affordable(games, seconds)
+        ready = time.monotonic()
         past = max(int(game.arrays.info[PLY] - game.arrays.info[REVERSIBLE]) for game in games)
         leaves = self.config.leaves or leaves_for(len(games), simulations)
         tree, batch = self._room(len(games), simulations, past, leaves)
@@ -184,8 +185,8 @@ class Search:
         if self.config.reuse:
             self._kept = {_key(game, game.ply): slot for (slot, _), game in zip(places, games)}
         done = min(result.simulations for result in results)
-        if done >= 64:
-            self._pace = len(games), done / max(1e-6, time.monotonic() - begun)
+        if done >= min(64, simulations):  # one that a proof has cut short tells nothing
+            self._pace = len(games), done / max(1e-6, time.monotonic() - ready)
         return results
 
     def _affordable(self, games: Sequence[Game], seconds: float) -> int:

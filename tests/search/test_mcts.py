@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,21 @@ def test_a_time_limit_gives_an_answer(seconds: float) -> None:
         assert result.simulations >= (seconds > 1e-3)
     few = Search("brandubh", HashEvaluator()).run(games, simulations=3, seconds=60.0)
     assert [result.simulations for result in few] == [3, 3]
+
+
+def test_a_slow_beginning_does_not_make_later_searches_small() -> None:
+    class SlowAtFirst(HashEvaluator):
+        calls = 0
+
+        def __call__(self, *arrays: np.ndarray) -> None:
+            self.calls += 1
+            if self.calls < 4:
+                time.sleep(0.5)  # as where kernels are compiled, or the machine has much else to do
+            super().__call__(*arrays)
+
+    search = Search("brandubh", SlowAtFirst())
+    found = [search.run([Game("brandubh")], seconds=0.3)[0].simulations for _ in range(8)]
+    assert max(found[1:]) > 64
 
 
 @pytest.mark.parametrize(
