@@ -14,13 +14,18 @@ from env.notation import NotationError, format_position, parse_position
 from env.records import rules_text
 from env.rules import RULES, SIDES, Rules
 
-DEFAULTS = {
-    **dict(part.split(":") for part in "esc:c surf:y atkf:y tfr:d ka:y ks:s kj:n nj:c cj:j".split()),
-    **dict(part.split(":") for part in "corh:all cenh:tcnkm cenhe:all corp:K cenp:all cors:K cens:K".split()),
-    **dict(part.split(":") for part in "corre:all cenre:all sw:n swf:y efe:n linc:n ber:n spd:-1".split()),
-}
-_START = ("start", "starti", "dim", "name", "atkf")
 _SETTING = re.compile(r"([a-z]+):(\S*)")
+
+
+def _settings(text: str) -> dict[str, str]:
+    return {found[1]: found[2] for found in _SETTING.finditer(text)}
+
+
+DEFAULTS = _settings(
+    "esc:c surf:y atkf:y tfr:d ka:y ks:s kj:n nj:c cj:j corh:all cenh:tcnkm cenhe:all corp:K cenp:all cors:K cens:K "
+    "corre:all cenre:all sw:n swf:y efe:n linc:n ber:n spd:-1"
+)
+_START = ("start", "starti", "dim", "name", "atkf")
 
 
 class RulesError(ValueError):
@@ -56,7 +61,7 @@ def parse_rules_text(text: str, rules: Rules | None = None) -> RulesText:
         RulesError: it is of a game that is not ours, or of another size.
         NotationError: the start cannot be read.
     """
-    settings: dict[str, str] = dict(_SETTING.findall(text))
+    settings = _settings(text)
     name, size = settings.get("name", ""), settings.get("dim", "")
     if rules is None:
         named = [r for r in RULES.values() if _plain(name) in (_plain(r.name), _plain(r.title))]
@@ -83,7 +88,7 @@ def parse_rules_text(text: str, rules: Rules | None = None) -> RulesText:
 
 
 def _differences(rules: Rules, settings: dict[str, str]) -> list[str]:
-    own = _filled(dict(_SETTING.findall(rules_text(rules, rules.layouts[rules.default_layout], rules.first))))
+    own = _filled(_settings(rules_text(rules, rules.layouts[rules.default_layout], rules.first)))
     given = _filled(settings)
     keys = [key for key in {**own, **given} if key not in _START and own.get(key) != given.get(key)]
     return [f"{key}:{given.get(key, '(default)')}, not {key}:{own.get(key, '(default)')}" for key in keys]

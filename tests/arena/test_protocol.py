@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -245,11 +244,10 @@ def engine(*options: str) -> str:
 
 
 @pytest.fixture
-def patience(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Our engine is waited for on a machine that has much else to do, and may have to compile first."""
     monkeypatch.setattr("arena.engine_player.FIRST_MOVE_SECONDS", 300.0)
     monkeypatch.setattr("arena.protocol.HELLO_SECONDS", 60.0)
-    return
 
 
 @pytest.mark.parametrize(("game", "layout"), [("brandubh", "standard"), ("tawlbwrdd", "bell")])

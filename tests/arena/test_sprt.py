@@ -111,7 +111,7 @@ EVEN = np.array([0.17, 0.06, 0.54, 0.06, 0.17])
 
 def shifted(mean: float) -> np.ndarray:
     """`EVEN` tilted to that mean, as little as possible."""
-    low, high = -20.0, 20.0
+    low, high, p = -20.0, 20.0, EVEN
     scores = np.array(PAIR_SCORES)
     for _ in range(80):
         tilt = (low + high) / 2
