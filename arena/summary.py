@@ -64,7 +64,7 @@ def match_table(result: MatchResult) -> Group:
     for role, name in _NAMES.items():
         times = result.times[role]
         table.add_row(f"seconds, {name}", "", "", f"{result.seconds.get(role, 0.0):.1f}")
-        table.add_row("... a move: mean, longest", "", "", f"{times.mean:.3f}, {times.longest:.3f}")
+        table.add_row("... mean, longest move", "", "", f"{times.mean:.3f}, {times.longest:.3f}")
     return Group(players, played, table)
 
 
@@ -78,7 +78,7 @@ def match_notes(result: MatchResult, asked: int, openings: int) -> list[str]:
     """
     notes = []
     faulty = [game for game in result.played if game.fault is not None]
-    pairs = result.planned // 2
+    pairs = (result.planned if result.sprt is None else result.games) // 2
     if asked != result.planned:
         notes.append(f"{asked} games were asked for; {result.planned} make whole pairs (each opening from both sides).")
     if pairs > openings:
