@@ -54,7 +54,7 @@ def arguments() -> tuple[argparse.ArgumentParser, dict[str, str]]:
         prog="evaluate.py",
         description="How strong is a player?",
         epilog="players: random, alphabeta-v1:depth=4, alphabeta-v1:seconds=1, a checkpoint's path or run folder, "
-        "RUN/best.safetensors:simulations=128",
+        "RUN/best.safetensors:simulations=128, engine:seconds=2:COMMAND (another program; docs/engines.md)",
     )
     parser.add_argument(
         "player", nargs="?", metavar="PLAYER", help="whose strength is told (default: the newest run's)"

@@ -32,7 +32,7 @@ MANIFEST = "match.json"
 LOCK = "lock"
 FORMAT = 1
 _RECORD = re.compile(r"(\d{4,6})\.otg")
-_OWN = re.compile(rf"{_RECORD.pattern}|{re.escape(MANIFEST)}|{LOCK}|\..*\.tmp")
+_LEFT_OVER = re.compile(rf"{LOCK}|\..*\.tmp")  # by a process that was killed while it began
 
 Settings = Mapping[str, Any]
 
@@ -165,8 +165,7 @@ def is_begun(path: Path) -> bool:
         return True
     if path.exists() and not path.is_dir():
         raise MatchFolderError(f"{path}: there is a file of that name already")
-    # A process that was killed while it began may have left its lock or a draft.
-    if path.exists() and any(not _OWN.fullmatch(inside.name) for inside in path.iterdir()):
+    if path.exists() and any(not _LEFT_OVER.fullmatch(inside.name) for inside in path.iterdir()):
         raise MatchFolderError(f"{path}: there is a folder of that name already, and it holds no match")
     return False
 

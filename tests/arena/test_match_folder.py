@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -22,7 +23,7 @@ from arena.players import Player, RandomPlayer, parse_player
 from arena.sprt import Sprt
 from env import RULES
 from env.records import parse_record
-from models import load, save
+from models import Evaluator, load, save
 
 ROOT = Path(evaluate.__file__).parent
 BRANDUBH = RULES["brandubh"]
@@ -96,6 +97,23 @@ def test_networks_too_come_out_the_same(tmp_path: Path, checkpoints: dict[str, P
     whole = play_match(*players, BRANDUBH, OPENINGS, 12, seed=1)
     again = resumed(tmp_path / "m", players, 12, after=10, at_once=100)
     assert lines(again) == lines(whole)
+
+
+def test_networks_see_no_small_batches_in_a_match(
+    checkpoints: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Libraries compute those in another order, with other last bits, which may or may not change a move.
+    rows: list[int] = []
+    evaluate_rows = Evaluator.__call__
+
+    def counted(self: Evaluator, *arrays: np.ndarray) -> None:
+        rows.append(len(arrays[0]))
+        evaluate_rows(self, *arrays)
+
+    monkeypatch.setattr(Evaluator, "__call__", counted)
+    player = parse_player(f"{checkpoints['brandubh']}:simulations=8", BRANDUBH, threads=1)
+    play_match(player, RandomPlayer(), BRANDUBH, OPENINGS, 2, 20, seed=1, at_once=1)
+    assert len(rows) > 8 and min(rows) == 8
 
 
 def test_how_many_go_at_a_time_changes_nothing(checkpoints: dict[str, Path]) -> None:
