@@ -251,13 +251,17 @@ def test_ctrl_c_ends_the_programs_too(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which a shell's background job ignores
     ) as process:
-        end = time.monotonic() + 600
-        while not log.exists() or log.read_text().count("play ") < 3:
-            assert process.poll() is None and time.monotonic() < end
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        try:
+            end = time.monotonic() + 600
+            while not log.exists() or log.read_text().count("play ") < 3:
+                assert process.poll() is None and time.monotonic() < end
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130, err
     assert f"--resume {folder}" in " ".join(out.split())
     if Path("/proc/self/stat").exists():
