@@ -20,7 +20,7 @@ if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_
 
 from rich.console import Console
 
-from arena import match_command
+from arena import match_command, suite_command
 from arena.command_line import check_numbers, check_writable
 from arena.players import SIMULATIONS
 from env import RULES
@@ -44,6 +44,7 @@ class Mode(NamedTuple):
 
 # The first whose option is given is meant.
 MODES: Mapping[str, Mode] = {
+    "a suite": Mode(suite_command, "suite", frozenset({"layout", "games"})),
     "a match": Mode(match_command, ""),
 }
 
