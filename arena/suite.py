@@ -25,8 +25,11 @@ FOLDER = Path(__file__).resolve().parent.parent / "seeds" / "solved"
 TOGETHER = 32
 """Positions that a player is asked about at a time."""
 
-OPEN_NODES = 3_000_000
-"""Moves that the solver may make about a move that the suite leaves open."""
+OPEN_NODES = 1_000_000
+"""Nodes that the solver may spend on each of two questions about a move that the suite leaves open: does it still win,
+and does the other side win?"""
+
+ALL = "*"
 
 _PARTS = ("position", "side", "plies", "keeping moves", "open moves", "origin")
 
@@ -44,7 +47,8 @@ class Entry:
         side: the side to play, which wins by force.
         plies: of its shortest win, its own first move included.
         keeps: the moves that keep the win, each with the plies in which it is proven to be won.
-        unsettled: moves of which it could not be settled; every other legal move gives the win away.
+        unsettled: moves of which it could not be settled, or only `ALL`: whatever does not keep the win is open. Every
+            other legal move gives the win away.
         origin: the game that it is from.
         number: place in the suite, from 1.
     """
@@ -52,7 +56,7 @@ class Entry:
     position: str
     side: str
     plies: int
-    keeps: dict[str, int]
+    keeps: dict[str, int] = field(hash=False)
     unsettled: tuple[str, ...] = ()
     origin: str = ""
     number: int = 0
@@ -60,6 +64,10 @@ class Entry:
     def game(self, rules: Rules | str) -> Game:
         """A new game that begins with the position."""
         return Game.from_position(rules, self.position, self.side)
+
+    def is_open(self, move: str) -> bool:
+        """Whether the suite does not say of a legal move if it keeps the win."""
+        return move not in self.keeps and (move in self.unsettled or ALL in self.unsettled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +224,7 @@ def run_suite(
             moves = player.choose(games, [seed + entry.number for entry in entries])
             seconds += time.perf_counter() - start
             for entry, game, move in zip(entries, games, moves):
-                if str(move) in entry.unsettled and prover is None:
+                if entry.is_open(str(move)) and prover is None:
                     prover = Prover(suite.rules)
                 answers.append(Answer(entry, str(move), verdict(entry, game, move, prover)))
             if progress is not None:
@@ -237,15 +245,20 @@ def verdict(entry: Entry, game: Game, move: Move, prover: Prover | None) -> bool
         move: a legal move.
         prover: of the same game; needed for unsettled moves.
     """
-    if str(move) in entry.keeps:
-        return True
-    if str(move) not in entry.unsettled or prover is None:
-        return False if str(move) not in entry.unsettled else None
+    if not entry.is_open(str(move)):
+        return str(move) in entry.keeps
+    if prover is None:
+        return None
     after = game.copy()
     after.play(move)
+    if after.outcome is not None:
+        return after.outcome.winner == entry.side
+    after = Game.from_position(game.rules, after.position, after.to_play)
     prover.forget()  # so that the answer does not depend on earlier questions
-    proof = prover.prove(Game.from_position(game.rules, after.position, after.to_play), entry.side, OPEN_NODES)
-    return True if proof.proven else False if proof.disproven else None
+    proof = prover.prove(after, entry.side, OPEN_NODES)
+    if proof.proven or proof.disproven:
+        return proof.proven
+    return False if prover.prove(after, after.to_play, OPEN_NODES).proven else None
 
 
 # Files
@@ -345,10 +358,10 @@ def _read_entry(line: str, rules: Rules, number: int, where: str) -> Entry:
         raise SuiteError(f"{where}: no move keeps the win")
     if not _is_length(plies) or min(kept.values()) != int(plies):
         raise SuiteError(f"{where}: {plies!r} plies, but the shortest of the keeping moves takes {min(kept.values())}")
-    left_open = tuple(_legal(move, legal, where) for move in unsettled.split() if move != "-")
+    left_open = tuple(_legal(move, legal, where) for move in unsettled.split() if move not in ("-", ALL))
     if both := set(left_open) & set(kept):
         raise SuiteError(f"{where}: {min(both)} cannot both keep the win and be open")
-    return Entry(position, side, int(plies), kept, left_open, origin, number)
+    return Entry(position, side, int(plies), kept, (ALL,) if unsettled == ALL else left_open, origin, number)
 
 
 def _is_length(text: str) -> bool:

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from arena.players import Player, parse_player  # noqa: E402
-from arena.suite import FOLDER, Entry, entry_line  # noqa: E402
+from arena.suite import ALL, FOLDER, Entry, entry_line  # noqa: E402
 from env import RULES, Game, Rules  # noqa: E402
 from env.rules import SIDES, get_rules  # noqa: E402
 from search.proof import Prover  # noqa: E402
@@ -38,6 +38,8 @@ GLANCE_PLIES = 7  # longest win looked for at a glance
 STAGES = ((3_000, 12), (30_000, 5), (300_000, None))
 """Nodes for each question about a move, in stages, and how many moves may be unsettled after each to go on; after the
 last it is `--open`."""
+ONLY_STAGE = 10_000, 1 << 30  # where any number of moves may be unsettled
+FEW = 10  # more unsettled moves than these are not listed
 BEYOND = 2  # plies beyond the shortest win in which a slower one is looked for before one of any length
 CHUNK = 10  # games after which it is seen which entries are no longer wanted
 TABLE_MEGABYTES = 12
@@ -75,13 +77,14 @@ class Judge:
         side, moves = game.to_play, [str(move) for move in game.legal_moves()]
         keeps: dict[str, int] = {}
         unsettled: dict[str, Game] = {}
+        stages = STAGES if self.most_open >= 0 else (ONLY_STAGE,)
         for move in moves:
             after = game.copy()
             after.play(move)
             # Past positions are no matter to a suite: each of its positions is a start.
             fresh = after.outcome is None
             unsettled[move] = Game.from_position(self.rules, after.position, after.to_play) if fresh else after
-        for nodes, most in STAGES:
+        for nodes, most in stages:
             most = self.most_open if most is None else most
             failed = 0
             for move, after in list(unsettled.items()):
@@ -95,7 +98,8 @@ class Judge:
                 if failed > most or len(keeps) > self.share * len(moves):
                     return None
         keeps = dict(sorted(keeps.items(), key=lambda item: (item[1], item[0])))
-        return Entry(game.position, side, plies, keeps, tuple(sorted(unsettled)), origin)
+        left_open = tuple(sorted(unsettled)) if len(unsettled) <= FEW else (ALL,)
+        return Entry(game.position, side, plies, keeps, left_open, origin)
 
     def _won_in(self, after: Game, side: str, nodes: int, plies: int) -> int | None:
         """Return the plies of a win of `side` after a move of its, -1 where there is none, None where that is open."""
@@ -204,7 +208,7 @@ def main() -> None:
     parser.add_argument(
         "--share", type=float, default=1 / 3, help="greatest share of the legal moves that keep the win"
     )
-    parser.add_argument("--open", type=int, default=2, help="most moves that may stay unsettled")
+    parser.add_argument("--open", type=int, default=2, help="most moves that may stay unsettled; -1: any number")
     parser.add_argument("--noise", type=float, default=0.1, help="how often a move is random")
     for side in SIDES:
         names = ["alphabeta-v1:depth=2", "alphabeta-v1:depth=3"]
@@ -233,11 +237,13 @@ def main() -> None:
         "game": rules.name,
         "entries": f"{len(entries)} of {tried} won positions from {games} games; {by_length}",
         "columns": "position | side to play, which wins by force | plies of its shortest win | moves that keep the win "
-        "with the plies of a proven win | moves that could not be settled, or - | where it is from",
+        "with the plies of a proven win | moves that could not be settled, - none, * all others | where it is from",
         "judged": "every other legal move does not keep the win: the side to play cannot force it any more, "
         "or the other side wins by force",
-        "kept": f"at most {options.share:.0%} of the legal moves keep the win, at most {options.open} are unsettled "
-        f"with {STAGES[-1][0]} nodes a question; distinct under the eight symmetries",
+        "kept": f"at most {options.share:.0%} of the legal moves keep the win, "
+        + (f"at most {options.open} are unsettled" if options.open >= 0 else "any number are unsettled")
+        + f" with {(STAGES[-1] if options.open >= 0 else ONLY_STAGE)[0]} nodes a question; "
+        "distinct under the eight symmetries",
         "games": f"attackers {', '.join(options.attackers)}, defenders {', '.join(options.defenders)}, after 2 to 6 "
         f"random plies, {options.noise:.0%} of the moves random, seed {options.seed}",
         "command": " ".join(command),

@@ -1,0 +1,251 @@
+"""The exact solver against plain ways to solve a position: everything that can be reached, and minimax."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from attractor import Reachable, past_of, plies_of
+
+from env import RULES, Game, Move, Rules
+from env.notation import format_position
+from env.rules import SIDES
+from search.proof import Prover, prove, shortest_win
+
+MIDDLE = frozenset({"b2"})
+CORNERS = frozenset({"a1", "d1", "a4", "d4"})
+EDGES = frozenset(f"{file}{rank}" for file in "abcd" for rank in range(1, 5) if file in "ad" or rank in (1, 4))
+START = {"start": "/4/1tt1/1Kt1/4/"}
+# The two games on boards so small that all that can be reached from a position can be written down.
+SMALL = (
+    Rules(
+        "small-corners", "Small, corners", 4, START, "b2", CORNERS, king_only=CORNERS | MIDDLE, hostile=CORNERS,
+        hostile_while_empty=MIDDLE, hostile_to_king=CORNERS, king_surrounded=MIDDLE,
+    ),
+    Rules(
+        "small-edges", "Small, edges", 4, START, "b2", EDGES, closed=MIDDLE, hostile_while_empty=MIDDLE,
+        king_surrounded=MIDDLE | {"b3", "c2"}, king_walls=MIDDLE, no_moves="draw", repetition_limit=2,
+        repetition="draw",
+    ),
+)  # fmt: skip
+EASY, HARD = 300, 200_000
+
+
+def random_position(rules: Rules, attackers: int, defenders: int, rng: np.random.Generator) -> Game:
+    """A game in which as many pieces stand anywhere, and which is not over."""
+    reserved = {*rules.goal, *rules.king_only, *rules.closed}
+    free = [square for square in range(rules.cells) if _name(rules, square) not in reserved]
+    while True:
+        board = np.zeros(rules.cells, np.int8)
+        king, *others = rng.permutation(free)[: attackers + defenders + 1]
+        board[king], board[others] = 3, [1] * attackers + [2] * defenders
+        side = SIDES[int(rng.integers(2))]
+        game = Game.from_position(rules, format_position(rules.size, board), side)
+        if game.outcome is None:
+            return game
+
+
+def _name(rules: Rules, square: int) -> str:
+    return "abcdefghijk"[square % rules.size] + str(square // rules.size + 1)
+
+
+@pytest.fixture(scope="module", params=SMALL, ids=lambda rules: rules.name)
+def small(request: pytest.FixtureRequest) -> tuple[Rules, Prover]:
+    return request.param, Prover(request.param, 1)
+
+
+FEW = [(2, 0), (1, 1)]
+MORE = [pytest.param(*pieces, marks=pytest.mark.slow) for pieces in ((3, 0), (2, 1))]
+
+
+@pytest.mark.parametrize(("attackers", "defenders"), FEW + MORE)
+def test_agrees_with_all_that_can_be_reached(small: tuple[Rules, Prover], attackers: int, defenders: int) -> None:
+    rules, prover = small
+    rng = np.random.default_rng((attackers, defenders))
+    reachable: Reachable | None = None
+    for _ in range(6):
+        game = random_position(rules, attackers, defenders, rng)
+        if reachable is None or (game.position, game.to_play) not in reachable.follow:
+            reachable = Reachable(game)
+        for side in SIDES:
+            wins = reachable.wins(side)
+            plies = plies_of(wins, game)
+            proof = prover.prove(game, side, HARD)
+            assert proof.result == ("disproven" if plies is None else "proven"), (game, side)
+            assert prove(game, side, HARD).result == proof.result
+            shortest = prover.shortest_win(game, side, HARD, most=40)
+            assert (shortest.result, shortest.plies) == (proof.result, plies), (game, side)
+            if plies is None:
+                continue
+            assert plies <= (proof.plies or 0)
+            if game.to_play == side:
+                for found in (proof, shortest):
+                    assert found.move is not None
+                    after = game.copy()
+                    after.play(found.move)
+                    left = 0 if after.outcome else plies_of(wins, after)
+                    assert left is not None and (found is proof or left == plies - 1)
+
+
+@pytest.mark.parametrize("slots", [0.01, 1.0])
+def test_every_position_of_a_small_board(small: tuple[Rules, Prover], slots: float) -> None:
+    """With few nodes and a shared table, be it ever so small, answers are right or open; some are of each kind."""
+    rules, _ = small
+    prover = Prover(rules, slots)
+    rng = np.random.default_rng(3)
+    reachable = Reachable(random_position(rules, 2, 0, rng))
+    states = sorted(reachable.follow)
+    answers = set()
+    for side in SIDES:
+        wins = reachable.wins(side)
+        for index in rng.permutation(len(states))[:400]:
+            game = Game.from_position(rules, *states[index])
+            if game.outcome is None:
+                for nodes in (1, EASY):
+                    result = prover.prove(game, side, nodes).result
+                    answers.add(result)
+                    assert result in ("unknown", "disproven" if plies_of(wins, game) is None else "proven")
+    assert answers == {"unknown", "proven", "disproven"}
+
+
+def back_to(start: Game, move: Move) -> Iterator[Game]:
+    """Games that begin with the position after a move and come back to the one before it."""
+    after = start.copy()
+    after.play(move)
+    if after.outcome is not None or after.captured:
+        return
+    for reply in after.legal_moves():
+        game = Game.from_position(start.rules, after.position, after.to_play)
+        for step in (reply, Move(move.target, move.origin), Move(reply.target, reply.origin)):
+            if game.outcome is not None or step not in game.legal_moves():
+                break
+            game.play(step)
+        else:
+            if game.outcome is None and game.position == start.position:
+                yield game
+
+
+def test_positions_of_the_past_count_against_the_prover(small: tuple[Rules, Prover]) -> None:
+    """The same position after a game may be harder to win, and what was stored without the past does not help."""
+    rules, prover = small
+    rng = np.random.default_rng(5)
+    reachable = Reachable(random_position(rules, 2, 0, rng))
+    changed = tried = 0
+    for side in SIDES:
+        wins = reachable.wins(side)
+        longer = [state for state, plies in wins.items() if plies > 2 and state[1] == side]
+        for index in rng.permutation(len(longer))[:30]:
+            fresh = Game.from_position(rules, *longer[index])
+            move = prover.shortest_win(fresh, side).move
+            assert move is not None
+            for game in list(back_to(fresh, move))[:2]:
+                tried += 1
+                plies = plies_of(reachable.wins(side, past_of(game)), game)
+                assert prover.shortest_win(game, side, HARD, most=40).plies == plies, (game, side)
+                assert prover.prove(game, side, HARD).result == ("disproven" if plies is None else "proven")
+                changed += plies != plies_of(wins, game)
+    assert tried and changed
+
+
+def forced(game: Game, side: str, depth: int) -> int | None:
+    """The plies of the shortest win of `side` within `depth`, by trying every line."""
+    if game.outcome is not None:
+        return 0 if game.outcome.winner == side else None
+    if depth == 0:
+        return None
+    own = game.to_play == side
+    best: int | None = None
+    for action in game.legal_actions():
+        game.play_action(int(action))
+        plies = forced(game, side, depth - 1)
+        game.undo()
+        if own:
+            if plies is not None and (best is None or plies < best):
+                best = plies
+        elif plies is None:
+            return None
+        else:
+            best = max(best or 0, plies)
+    return None if best is None else best + 1
+
+
+@pytest.mark.parametrize("name", list(RULES))
+def test_agrees_with_trying_every_line(name: str, near_ends: Callable[[str], list[Game]]) -> None:
+    prover = Prover(name, 4)
+    found = set()
+    for game in near_ends(name):
+        for side in SIDES:
+            proof = prover.shortest_win(game, side, most=3)
+            assert proof.plies == forced(game, side, 3), (game, side)
+            found.add((side, proof.plies))
+            if proof.proven:
+                assert prover.prove(game, side).proven
+            else:
+                assert proof.disproven and proof.within == 3
+                longer = prover.prove(game, side, 20_000)
+                assert not longer.proven or (longer.plies or 0) > 3
+    assert {plies for _, plies in found} >= {None, 1, 2, 3}
+
+
+@pytest.fixture(scope="module")
+def near_ends() -> Callable[[str], list[Game]]:
+    """Positions of the games a few plies before somebody wins, and a few of the beginning."""
+
+    def positions(name: str) -> list[Game]:
+        rng = np.random.default_rng(9)
+        found = []
+        while len(found) < 24:
+            game = Game(name)
+            while game.outcome is None and game.ply < 150:
+                game.play_action(int(rng.choice(game.legal_actions())))
+            if game.outcome is None or game.outcome.winner is None:
+                continue
+            for _ in range(4):
+                game.undo()
+                # Without its past: a win by repetition is none for the prover.
+                fresh = Game.from_position(name, game.position, game.to_play)
+                if len(fresh.legal_moves()) < 45:
+                    found.append(fresh)
+        return found
+
+    return positions
+
+
+def test_what_cannot_be_asked() -> None:
+    game = Game("brandubh")
+    for arguments, message in (
+        ({"side": "both"}, "no side is called 'both'; there are: attackers, defenders"),
+        ({"side": "attackers", "nodes": 0}, "nodes 0: at least 1 is needed"),
+        ({"side": "attackers", "within": -1}, "within -1 plies: allowed are 0 to"),
+        ({"side": "attackers", "within": 1000}, "within 1000 plies: allowed are 0 to"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            prove(game, **arguments)
+    with pytest.raises(ValueError, match="this prover plays tawlbwrdd, not brandubh"):
+        Prover("tawlbwrdd", 1).prove(game, "attackers")
+
+
+def test_a_finished_game_is_settled() -> None:
+    game = Game("brandubh")
+    game.resign("attackers")
+    assert prove(game, "defenders").proven and prove(game, "attackers").disproven
+    assert shortest_win(game, "defenders").plies == 0
+
+
+def test_the_same_question_gets_the_same_answer() -> None:
+    game = Game.from_position("brandubh", "/4t2/7/1t1t3/4Ktt/1t5/5t1/3t3/", "attackers")
+    assert prove(game, "attackers") == prove(game, "attackers")
+    proof = shortest_win(game, "attackers")
+    assert (proof.result, proof.plies, proof.within) == ("proven", 11, 11)
+    assert shortest_win(game, "attackers", most=9).result == "disproven"
+    assert shortest_win(game, "attackers", nodes=200).result == "unknown"
+
+
+def test_a_side_shut_in_loses_where_the_rules_say_so() -> None:
+    rules = replace(SMALL[1], name="shut-in", no_moves="loss")
+    text = "/1t2/tKt1/1t2/t3/"
+    shut_in, drawn = (Game.from_position(each, text, "attackers") for each in (rules, SMALL[1]))
+    assert shortest_win(shut_in, "attackers").plies == forced(shut_in, "attackers", 5)
+    assert shortest_win(drawn, "attackers").plies == forced(drawn, "attackers", 5)
