@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -127,9 +127,11 @@ def back_to(start: Game, move: Move) -> Iterator[Game]:
                 yield game
 
 
-def test_positions_of_the_past_count_against_the_prover(small: tuple[Rules, Prover]) -> None:
+@pytest.mark.parametrize(("limit", "ruling"), [(3, "loss"), (2, "draw")])
+def test_positions_of_the_past_count_against_the_prover(limit: int, ruling: str) -> None:
     """The same position after a game may be harder to win, and what was stored without the past does not help."""
-    rules, prover = small
+    rules = replace(SMALL[0], name="past", repetition_limit=limit, repetition=ruling)
+    prover = Prover(rules, 1)
     rng = np.random.default_rng(5)
     reachable = Reachable(random_position(rules, 2, 0, rng))
     changed = tried = 0
@@ -147,70 +149,6 @@ def test_positions_of_the_past_count_against_the_prover(small: tuple[Rules, Prov
                 assert prover.prove(game, side, HARD).result == ("disproven" if plies is None else "proven")
                 changed += plies != plies_of(wins, game)
     assert tried and changed
-
-
-def forced(game: Game, side: str, depth: int) -> int | None:
-    """The plies of the shortest win of `side` within `depth`, by trying every line."""
-    if game.outcome is not None:
-        return 0 if game.outcome.winner == side else None
-    if depth == 0:
-        return None
-    own = game.to_play == side
-    best: int | None = None
-    for action in game.legal_actions():
-        game.play_action(int(action))
-        plies = forced(game, side, depth - 1)
-        game.undo()
-        if own:
-            if plies is not None and (best is None or plies < best):
-                best = plies
-        elif plies is None:
-            return None
-        else:
-            best = max(best or 0, plies)
-    return None if best is None else best + 1
-
-
-@pytest.mark.parametrize("name", list(RULES))
-def test_agrees_with_trying_every_line(name: str, near_ends: Callable[[str], list[Game]]) -> None:
-    prover = Prover(name, 4)
-    found = set()
-    for game in near_ends(name):
-        for side in SIDES:
-            proof = prover.shortest_win(game, side, most=3)
-            assert proof.plies == forced(game, side, 3), (game, side)
-            found.add((side, proof.plies))
-            if proof.proven:
-                assert prover.prove(game, side).proven
-            else:
-                assert proof.disproven and proof.within == 3
-                longer = prover.prove(game, side, 20_000)
-                assert not longer.proven or (longer.plies or 0) > 3
-    assert {plies for _, plies in found} >= {None, 1, 2, 3}
-
-
-@pytest.fixture(scope="module")
-def near_ends() -> Callable[[str], list[Game]]:
-    """Positions of the games a few plies before somebody wins, and a few of the beginning."""
-
-    def positions(name: str) -> list[Game]:
-        rng = np.random.default_rng(9)
-        found = []
-        while len(found) < 24:
-            game = Game(name)
-            while game.outcome is None and game.ply < 150:
-                game.play_action(int(rng.choice(game.legal_actions())))
-            if game.outcome is None or game.outcome.winner is None:
-                continue
-            for _ in range(4):
-                game.undo()
-                # Without its past: a win by repetition is none for the prover.
-                fresh = Game.from_position(name, game.position, game.to_play)
-                if len(fresh.legal_moves()) < 45:
-                    found.append(fresh)
-        return found
-
-    return positions
 
 
 def test_what_cannot_be_asked() -> None:
@@ -244,8 +182,8 @@ def test_the_same_question_gets_the_same_answer() -> None:
 
 
 def test_a_side_shut_in_loses_where_the_rules_say_so() -> None:
-    rules = replace(SMALL[1], name="shut-in", no_moves="loss")
-    text = "/1t2/tKt1/1t2/t3/"
-    shut_in, drawn = (Game.from_position(each, text, "attackers") for each in (rules, SMALL[1]))
-    assert shortest_win(shut_in, "attackers").plies == forced(shut_in, "attackers", 5)
-    assert shortest_win(drawn, "attackers").plies == forced(drawn, "attackers", 5)
+    text = "/7/t6/Tt5/K3t2/Tt5/t6/7/"
+    proof = shortest_win(Game.from_position("brandubh", text, "attackers"), "attackers", most=3)
+    assert (proof.plies, str(proof.move)) == (1, "e4-b4")
+    mild = replace(RULES["brandubh"], name="mild", no_moves="draw")
+    assert shortest_win(Game.from_position(mild, text, "attackers"), "attackers", most=1).disproven
