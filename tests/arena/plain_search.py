@@ -95,7 +95,7 @@ def _forced(
             known[slot, 0], known[slot, 1] = mixed, np.uint64(value)
         ended = False
         if level == 0:
-            return value
+            return int(value)
         level -= 1
         unmake(t, pos, undo[level])
         if (value == 1) == (pos.info[TO_PLAY] == side):

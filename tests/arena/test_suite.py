@@ -128,7 +128,7 @@ def test_moves_that_the_suite_leaves_open_are_asked_of_the_solver() -> None:
     all_open = Entry(entry.position, entry.side, 5, {"f3-f6": 5}, (ALL,))
     assert verdict(all_open, game, Move.parse("f3-f6"), None) is True
     assert verdict(all_open, game, Move.parse("b4-e4"), prover) is True
-    assert verdict(all_open, game, Move.parse("d1-a1"), prover) is False
+    assert verdict(all_open, game, Move.parse("d1-d3"), prover) is False
 
 
 def test_what_is_not_settled_does_not_count_as_kept(monkeypatch: pytest.MonkeyPatch) -> None:

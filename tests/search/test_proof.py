@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -153,12 +154,13 @@ def test_positions_of_the_past_count_against_the_prover(limit: int, ruling: str)
 
 def test_what_cannot_be_asked() -> None:
     game = Game("brandubh")
-    for arguments, message in (
+    refused: tuple[tuple[dict[str, Any], str], ...] = (
         ({"side": "both"}, "no side is called 'both'; there are: attackers, defenders"),
         ({"side": "attackers", "nodes": 0}, "nodes 0: at least 1 is needed"),
         ({"side": "attackers", "within": -1}, "within -1 plies: allowed are 0 to"),
         ({"side": "attackers", "within": 1000}, "within 1000 plies: allowed are 0 to"),
-    ):
+    )
+    for arguments, message in refused:
         with pytest.raises(ValueError, match=message):
             prove(game, **arguments)
     with pytest.raises(ValueError, match="this prover plays tawlbwrdd, not brandubh"):
