@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import random
-import sys
-import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import tanh
 from pathlib import Path
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
+from arena.padded import Padded
 from arena.player_text import ALPHABETA, ALPHABETA_V2, SUFFIX, PlayerError, checkpoint_header, read_player
+from arena.workers import Workers, count_threads
 from env import RULES, Game, Move, Rules
 from env.rules import get_rules
 from search.alphabeta import DECIDED, WIN, AlphaBeta, AlphaBetaResult
@@ -28,7 +23,6 @@ from search.mcts import Search, SearchResult
 # Importing torch takes seconds, so `models` is imported where a network is in play.
 if TYPE_CHECKING:
     from models.checkpoint import Header
-    from models.evaluator import Evaluator
 
 ROOT = Path(__file__).resolve().parent.parent
 SIMULATIONS = 64
@@ -38,18 +32,8 @@ BOARD_CACHE = 1 << 14
 """Evaluations that a network remembers which plays or analyses one game."""
 
 _GROUPS = 2
-_FEWEST_ROWS = 8
 _TABLE_MEGABYTES = 16
 _CLEAR_LEAD = 500  # alpha-beta's score, in hundredths of an attacker, that is shown as an expectation of tanh(1) = 0.76
-
-
-class _Stoppable(Protocol):
-    def stop(self) -> None: ...
-
-
-Tool = TypeVar("Tool", bound=_Stoppable)
-Job = TypeVar("Job")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +111,7 @@ class AlphaBetaPlayer:
             raise PlayerError(f"{ALPHABETA} needs depth or seconds, and not both")
         self.name = f"{ALPHABETA}:depth={depth}" if seconds is None else f"{ALPHABETA}:seconds={seconds:g}"
         self._depth, self.seconds = depth, seconds
-        self._workers = _Workers(threads, lambda: AlphaBeta(rules, table_megabytes=_TABLE_MEGABYTES))
+        self._workers = Workers(threads, lambda: AlphaBeta(rules, table_megabytes=_TABLE_MEGABYTES))
 
     def choose(self, games: Sequence[Game], seeds: Sequence[int] | None = None) -> list[Move]:
         return [found.move for found in self._workers.map(self._search, list(zip(games, _seeds(games, seeds))))]
@@ -173,7 +157,7 @@ class AlphaBetaV2Player:
         self.name = f"{ALPHABETA_V2}:{','.join(texts + ([f'noise={noise}'] if noise else []))}"
         self._options: dict[str, Any] = {**given, "noise": noise}
         self.seconds = seconds
-        self._workers = _Workers(threads, lambda: AlphaBetaV2(rules, table_megabytes=_TABLE_MEGABYTES))
+        self._workers = Workers(threads, lambda: AlphaBetaV2(rules, table_megabytes=_TABLE_MEGABYTES))
 
     def choose(self, games: Sequence[Game], seeds: Sequence[int] | None = None) -> list[Move]:
         return [found.move for found in self._workers.map(self._search, list(zip(games, _seeds(games, seeds))))]
@@ -243,13 +227,13 @@ class CheckpointPlayer:
         def search(config: SearchConfig) -> Search:
             # float32: which dtype is faster is a matter of the moment, and a match has to come out the same again.
             evaluator = Evaluator(checkpoint.network, device, "float32")
-            return Search(self.rules, evaluator if config is board else _Padded(evaluator), config)
+            return Search(self.rules, evaluator if config is board else Padded(evaluator), config)
 
         # Two groups whatever the number of threads: what a network computes may depend on the batch in its last bits.
         self._groups = 1 if device != "cpu" else _GROUPS
-        several = threads if seconds is not None else min(_count(threads), self._groups)
-        self._workers = _Workers(several, lambda: search(match))
-        self._thinker = _Workers(1, lambda: search(board))
+        several = threads if seconds is not None else min(count_threads(threads), self._groups)
+        self._workers = Workers(several, lambda: search(match))
+        self._thinker = Workers(1, lambda: search(board))
         self.spent: list[float] = []  # seconds of each game of the last `choose`: its share of those searched together
 
     def choose(self, games: Sequence[Game], seeds: Sequence[int] | None = None) -> list[Move]:
@@ -294,90 +278,6 @@ def network_thought(result: SearchResult) -> Thought:
         f"{result.value:+.2f}",
         f"{result.simulations:,} simulations" + (f", {result.kept:,} kept from before" if result.kept else ""),
     )
-
-
-class _Padded:
-    """An evaluator that sees no batch of fewer than `_FEWEST_ROWS`.
-
-    Libraries compute very small batches in another order, so that the last bits of an answer would depend on how many
-    games are asked together; a match that is stopped and goes on would come out differently (tests/arena/).
-    """
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator = evaluator
-        self.outlook = evaluator.outlook
-
-    def __call__(
-        self, inputs: np.ndarray, actions: np.ndarray, counts: np.ndarray, logits: np.ndarray, values: np.ndarray
-    ) -> None:
-        rows = len(inputs)
-        if rows >= _FEWEST_ROWS:
-            self._evaluator(inputs, actions, counts, logits, values)
-            return
-        full = [np.resize(array, (_FEWEST_ROWS, *array.shape[1:])) for array in (inputs, actions, counts)]
-        answers = [np.empty((_FEWEST_ROWS, *array.shape[1:]), array.dtype) for array in (logits, values)]
-        self._evaluator(*full, *answers)
-        logits[:], values[:] = answers[0][:rows], answers[1][:rows]
-
-
-class _Workers(Generic[Tool]):
-    """Threads that each borrow a tool (a search with its tables) that serves one thread at a time.
-
-    Networks compute with one torch thread in each: several games at once use the cores better, and threads of OpenMP
-    that wait for each other take the cores from everybody else.
-    """
-
-    def __init__(self, threads: int | None, make: Callable[[], Tool]) -> None:
-        self._threads, self._make = _count(threads), make
-        self._idle: SimpleQueue[Tool] = SimpleQueue()
-        self._made: list[Tool] = []
-        self.spent: list[float] = []  # seconds that each job of the last `map` took
-
-    def map(self, work: Callable[[Tool, Job], Result], jobs: Sequence[Job]) -> list[Result]:
-        """`work(tool, job)` for each job, in order; Ctrl-C and failures stop the others first, a second Ctrl-C all."""
-        self.spent = []
-        if not jobs:
-            return []
-        threads = min(self._threads, len(jobs))
-        while len(self._made) < threads:
-            self._made.append(self._make())
-            self._idle.put(self._made[-1])
-
-        def borrow(job: Job) -> tuple[Result, float]:
-            tool = self._idle.get()
-            started = time.perf_counter()
-            try:
-                return work(tool, job), time.perf_counter() - started
-            finally:
-                self._idle.put(tool)
-
-        with ThreadPoolExecutor(threads, initializer=_one_torch_thread) as pool:
-            futures: list[Future[tuple[Result, float]]] = []
-            try:
-                futures.extend(pool.submit(borrow, job) for job in jobs)
-                done = [future.result() for future in futures]
-                self.spent = [spent for _, spent in done]
-                return [result for result, _ in done]
-            except BaseException:
-                try:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    # Told again and again, since a search that is just beginning forgets what it was told before.
-                    while not all(future.done() for future in futures):
-                        for tool in self._made:
-                            tool.stop()
-                        time.sleep(0.02)
-                except KeyboardInterrupt:
-                    os._exit(130)  # the threads cannot be ended otherwise, and the person wants to leave now
-                raise
-
-
-def _one_torch_thread() -> None:
-    if torch := sys.modules.get("torch"):  # only if a network is in play at all
-        torch.set_num_threads(1)
-
-
-def _count(threads: int | None) -> int:
-    return max(1, threads or os.cpu_count() or 1)
 
 
 def _seeds(games: Sequence[Game], seeds: Sequence[int] | None) -> Sequence[int]:

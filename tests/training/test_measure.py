@@ -70,7 +70,7 @@ def test_the_error_is_that_of_a_mean_and_never_nothing() -> None:
 
 
 def test_an_opponent_that_is_none_is_told_beforehand() -> None:
-    with pytest.raises(ValueError, match="did you mean alphabeta-v1"):
+    with pytest.raises(ValueError, match="did you mean alphabeta-v"):
         MeasureConfig(opponent="alphabeta-v9")
     # As of a checkpoint that was there when the settings were read.
     gone = MeasureConfig().model_copy(update={"opponent": "gone.safetensors"})
