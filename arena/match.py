@@ -109,6 +109,7 @@ def play_match(
     going: dict[int, _Going] = {}
     seconds = dict.fromkeys(ROLES, 0.0)
     test = _Test(sprt, ended)
+    plies, points = sum(game.game.ply for game in ended.values()), sum(game.score for game in ended.values())
     try:
         while (going or waiting) and not test.decided:
             while waiting and len(going) < at_once:
@@ -125,14 +126,14 @@ def play_match(
                     played = _over(number, going[number], max_plies)
                     if played is not None:
                         ended[number] = played
+                        plies, points = plies + played.game.ply, points + played.score
                         _release(going.pop(number).game, player, opponent)
                         if keep is not None:
                             keep(played)
                 test.look(ended)
             if progress is not None:
-                plies = sum(each.game.ply for each in (*ended.values(), *going.values()))
-                points = sum(game.score for game in ended.values())
-                progress(Standing(len(ended), planned, plies, points, test.note))
+                so_far = plies + sum(each.game.ply for each in going.values())
+                progress(Standing(len(ended), planned, so_far, points, test.note))
     except KeyboardInterrupt:
         pass
     finally:

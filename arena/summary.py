@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.match_result import ROLES, UNFINISHED, MatchResult, Standing
+from arena.player_text import ENGINE
 from arena.sprt import SprtResult
 from env.rules import SIDES
 
@@ -93,6 +94,8 @@ def match_notes(result: MatchResult, asked: int, openings: int) -> list[str]:
         notes.append(f"Game {game.number + 1}, forfeited by the {name}: {game.fault}.")
     if len(faulty) > MOST_FAULTS:
         notes.append(f"{len(faulty) - MOST_FAULTS} more games were forfeited; the records tell why.")
+    if any(name.startswith(f"{ENGINE}:") for name in (result.player, result.opponent)):
+        notes.append("The time of a program's first move has its loading in it.")
     if result.sprt is not None:
         notes += _sprt_notes(result.sprt, result)
     if result.interrupted:
