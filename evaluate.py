@@ -2,6 +2,7 @@
 
 python evaluate.py runs/x/best.safetensors --depth 4 --games 128
 python evaluate.py alphabeta-v1:depth=3 --opponent random --game tawlbwrdd
+python evaluate.py --ladder runs/x
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_
 
 from rich.console import Console
 
-from arena import match_command, suite_command
+from arena import ladder_command, match_command, suite_command
 from arena.command_line import check_numbers, check_writable
 from arena.players import SIMULATIONS
 from env import RULES
@@ -45,6 +46,7 @@ class Mode(NamedTuple):
 # The first whose option is given is meant.
 MODES: Mapping[str, Mode] = {
     "a suite": Mode(suite_command, "suite", frozenset({"layout", "games"})),
+    "a ladder": Mode(ladder_command, "ladder"),
     "a match": Mode(match_command, ""),
 }
 

@@ -163,7 +163,8 @@ def fit(games: Iterable[RatedGame], anchors: Anchors | None = None, reference: s
     Raises:
         RatingError: no games, or players that no chain of games connects with an anchor or the reference.
     """
-    fixed = anchors.strengths if anchors else {reference: dict.fromkeys(SIDES, 0.0)}
+    own: Mapping[str, Mapping[str, float]] = {reference: dict.fromkeys(SIDES, 0.0)}
+    fixed = anchors.strengths if anchors else own
     played = [game for game in games if not (anchors and game.attackers in fixed and game.defenders in fixed)]
     if not played:
         raise RatingError("there are no games to rate anybody by")

@@ -80,24 +80,19 @@ def test_everybody_is_found_from_games_among_themselves():
     rng = np.random.default_rng(2)
     players = [("random", 0.0, 0.0), ("a", 150.0, 80.0), ("b", 260.0, 350.0), ("c", 500.0, 420.0)]
     games = [
-        game
-        for i, one in enumerate(players)
-        for two in players[i:]
-        for game in pairs(rng, one, two, range(300), -60.0)
+        game for i, one in enumerate(players) for two in players[i:] for game in pairs(rng, one, two, range(300), -60.0)
     ]
     found = fit(games)
     assert set(found.players) == {"a", "b", "c"}
     assert found.advantage.low < -60 < found.advantage.high
     for name, attackers, defenders in players[1:]:
         rating = found.players[name]
-        for side, strength in (("attackers", attackers), ("defenders", defenders)):
-            estimate = rating.side(side).estimate
+        estimates = [rating.attackers.estimate, rating.defenders.estimate]
+        for estimate, strength in zip(estimates, (attackers, defenders)):
             assert estimate is not None and estimate.low < strength < estimate.high
             assert estimate.high - estimate.low < 120
         assert rating.overall is not None
-        assert math.isclose(
-            rating.overall.elo, (rating.attackers.estimate.elo + rating.defenders.estimate.elo) / 2, abs_tol=1e-6
-        )
+        assert math.isclose(rating.overall.elo, sum(e.elo for e in estimates if e) / 2, abs_tol=1e-6)
 
 
 def test_games_of_known_players_leave_the_anchors_and_others_where_they_are():

@@ -1,0 +1,215 @@
+"""`evaluate.py --ladder RUN`: a run's checkpoints on the scale of the known players."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console, Group
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from arena.anchors import load_anchors
+from arena.files import write_text
+from arena.ladder import Ladder, find_rungs, play_ladder
+from arena.ladder_games import GameStore, LadderError
+from arena.match import Standing
+from arena.openings import load_openings
+from arena.players import SIMULATIONS
+from arena.rating import Estimate, SideRating
+from env.rules import SIDES, Rules, get_rules
+
+GAMES = 64
+CHECKPOINTS = 12
+MOST_CHECKPOINTS = 1000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that belong to the ladder."""
+    group = parser.add_argument_group("ratings: a run's checkpoints against known players, games kept in the run")
+    group.add_argument("--ladder", type=Path, metavar="RUN", help="a run's folder, or a single checkpoint")
+    group.add_argument(
+        "--checkpoints",
+        type=int,
+        metavar="N",
+        default=CHECKPOINTS,
+        help=f"how many, evenly spaced over the run (default: {CHECKPOINTS})",
+    )
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Plays what is missing, and tells.
+
+    Raises:
+        ValueError: something asked for cannot be; nothing has been played.
+    """
+    if options.player is not None:
+        raise ValueError(f"--ladder rates the checkpoints of a run, and PLAYER ({options.player}) has no part in it")
+    try:
+        ladder, notes = make_ladder(options, options.ladder, console, GAMES if options.games is None else options.games)
+    except OSError as error:
+        print(f"evaluate.py: the games cannot be kept: {error}", file=sys.stderr)
+        return 1
+    console.print(ladder_table(ladder))
+    for note in notes + ladder_notes(ladder):
+        console.print(note)
+    if options.json is not None:
+        try:
+            write_text(options.json, json.dumps(ladder.to_json(), indent=2) + "\n")
+        except OSError as error:
+            print(f"evaluate.py: the result cannot be written: {error}", file=sys.stderr)
+            return 1
+        console.print(f"result written to {options.json}")
+    return 130 if ladder.interrupted else 0
+
+
+def make_ladder(options: argparse.Namespace, source: Path, console: Console, games: int) -> tuple[Ladder, list[str]]:
+    """Returns the ladder of a run or checkpoint, its missing games played, and notes about what was found damaged.
+
+    Args:
+        options: of the command line; `checkpoints` and those that all modes share are used.
+        source: the run or checkpoint.
+        console: for a progress bar.
+        games: wanted of each checkpoint.
+
+    Raises:
+        ValueError: something asked for cannot be.
+        OSError: games cannot be kept.
+    """
+    check_fit_library()
+    if not 1 <= options.checkpoints <= MOST_CHECKPOINTS:
+        raise ValueError(f"--checkpoints {options.checkpoints}: allowed are 1 to {MOST_CHECKPOINTS}")
+    with tempfile.TemporaryDirectory(prefix="branan-ladder-") as copies:
+        with console.status("looking at the checkpoints"):
+            rungs = find_rungs(source, Path(copies), options.checkpoints)
+        rules = game_of([rung.game for rung in rungs], source, options.game)
+        known = load_anchors(rules, options.layout)
+        openings = load_openings(rules, options.layout)
+        with GameStore(source if source.is_dir() else None) as store, ladder_progress(console) as progress:
+            ladder = play_ladder(
+                source,
+                rungs,
+                rules,
+                known,
+                openings,
+                store,
+                games=games,
+                simulations=options.simulations or SIMULATIONS,
+                seed=options.seed,
+                device=options.device,
+                threads=options.threads,
+                progress=progress,
+            )
+    return ladder, list(store.notes)
+
+
+def check_fit_library() -> None:
+    """Refuses to play games for ratings that could not be fitted.
+
+    Raises:
+        LadderError: statsmodels is missing.
+    """
+    try:
+        import statsmodels  # noqa: F401
+    except ImportError:
+        raise LadderError("ratings need statsmodels: pip install -c constraints.txt -e '.[report]'") from None
+
+
+def game_of(games: list[str], source: Path, wanted: str | None) -> Rules:
+    """The game that all checkpoints play.
+
+    Raises:
+        LadderError: they play several, or not the one wanted.
+    """
+    found = set(games)
+    if len(found) > 1:
+        raise LadderError(f"{source} holds checkpoints of several games: {', '.join(sorted(found))}")
+    (name,) = found
+    if wanted not in (None, name):
+        raise LadderError(f"{source} plays {name}, not {wanted}")
+    return get_rules(name)
+
+
+@contextmanager
+def ladder_progress(console: Console) -> Iterator[Callable[[str, int, int, Standing], None]]:
+    """Shows a bar of the games played; yields what `play_ladder` is to tell about its progress."""
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("games · now {task.fields[note]}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=None, note="starting")
+
+        def told(name: str, done: int, total: int, standing: Standing) -> None:
+            progress.update(task, total=total, completed=done + standing.ended, note=name)
+
+        yield told
+
+
+def ladder_table(ladder: Ladder) -> Group:
+    """The ratings as a table, the strongest first, the known players among them."""
+    title = Text(f"{ladder.source}", style="bold", overflow="fold")
+    subtitle = Text(
+        f"{ladder.rules.title}, layout {ladder.layout}, openings {ladder.known.openings}, {ladder.simulations} "
+        f"simulations a move, anchors {ladder.known.name}"
+    )
+    table = Table()
+    table.add_column("player", overflow="fold")
+    table.add_column("core-min", justify="right")
+    table.add_column("overall", justify="right")
+    for side in SIDES:
+        table.add_column(f"as {side}", justify="right")
+    table.add_column("games", justify="right")
+    rows: list[tuple[float, list[str], str]] = []
+    for rung in ladder.rungs:
+        if (rating := ladder.ratings.get(rung.name)) is None:
+            continue
+        assert rating.overall is not None  # every batch has games of both sides
+        cells = [
+            rung.name,
+            f"{rung.core_minutes:.1f}" if rung.core_minutes else "-",
+            estimate_text(rating.overall),
+            *(side_text(rating.side(side)) for side in SIDES),
+            str(rating.attackers.games + rating.defenders.games),
+        ]
+        rows.append((rating.overall.elo, cells, ""))
+    for name, parts in ladder.known.estimates.items():
+        cells = [name, "", *(f"{parts[part].elo:.0f}" for part in ("overall", *SIDES)), ""]
+        rows.append((parts["overall"].elo, cells, "dim"))
+    for _, cells, style in sorted(rows, key=lambda row: -row[0]):
+        table.add_row(*cells, style=style)
+    return Group(title, subtitle, table)
+
+
+def estimate_text(estimate: Estimate) -> str:
+    """A rating with its interval, in whole points."""
+    return f"{estimate.elo:.0f}  {estimate.low:.0f} to {estimate.high:.0f}"
+
+
+def side_text(rating: SideRating) -> str:
+    """A rating as one side; an end of the interval that no game bounds is in brackets."""
+    if rating.estimate is None:
+        return "-"
+    low, high = f"{rating.estimate.low:.0f}", f"{rating.estimate.high:.0f}"
+    if rating.open_end == "high":
+        high = f"({high})"
+    elif rating.open_end == "low":
+        low = f"({low})"
+    return f"{rating.estimate.elo:.0f}  {low} to {high}"
+
+
+def ladder_notes(ladder: Ladder) -> list[str]:
+    """What has to be said beside the table, a sentence each."""
+    notes = [
+        "Elo points above random play, which is 0 as either side; 95 % intervals given the anchors (dim), which stay "
+        f"where they are. {ladder.games} games."
+    ]
+    ratings = ladder.ratings.values()
+    if any(rating.side(side).open_end for rating in ratings for side in SIDES):
+        notes.append("An end in brackets is not bounded by games: every one as that side was won, or every one lost.")
+    if ladder.interrupted:
+        notes.append("Interrupted: the games that were going on are forgotten, all others are kept.")
+    return notes

@@ -1,0 +1,221 @@
+"""The games of a run's ladder: kept in the run, added to and never changed.
+
+    RUN/ladder/lock                                 held by the process that plays
+               <weights>-<simulations>/000001.json  a batch of games of one network against one known player
+
+A batch is written whole or not at all, under a number of its own, so a process may be killed at any moment, and no game
+counts twice. Networks go by what they are (a checksum of the weights), not by the name of their file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from arena.match import MatchResult
+from arena.rating import RatedGame
+from env.files import lock_file, remove_drafts, write_whole
+
+FOLDER = "ladder"
+FORMAT = 1
+
+
+class LadderError(ValueError):
+    """A ladder that cannot be made; one sentence says why and what to do."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class LadderGame(_Model):
+    """One game.
+
+    Attributes:
+        opening: number of its opening, from 1.
+        side: the network's.
+        score: the network's, 1, 1/2 or 0.
+        reason: why it ended, `"unfinished"` at the ply limit.
+        moves: all of them, those of the opening included, with spaces between.
+    """
+
+    opening: Annotated[int, Field(ge=1)]
+    side: Literal["attackers", "defenders"]
+    score: Annotated[float, Field(ge=0, le=1, multiple_of=0.5)]
+    reason: str
+    moves: str
+
+
+class Batch(_Model):
+    """Some games of one network against one known player, each opening from both sides.
+
+    Attributes:
+        format: version of this form.
+        weights: fingerprint of the network, see `fingerprint`.
+        simulations: of the network, a move.
+        opponent: the known player's name.
+        game, layout, openings: what was played, from which collection of openings.
+        seed, max_plies: of the match.
+        date: when it was played, ISO 8601.
+        games: in the order of the match.
+    """
+
+    format: Literal[1] = FORMAT
+    weights: str
+    simulations: Annotated[int, Field(ge=1)]
+    opponent: str
+    game: str
+    layout: str
+    openings: str
+    seed: int
+    max_plies: int
+    date: str
+    games: list[LadderGame]
+
+    def rated(self, name: str) -> Iterator[RatedGame]:
+        """The games for `arena.rating.fit`, the network being called `name`."""
+        for game in self.games:
+            opening = f"{self.openings}#{game.opening}"
+            if game.side == "attackers":
+                yield RatedGame(name, self.opponent, game.score, opening)
+            else:
+                yield RatedGame(self.opponent, name, 1 - game.score, opening)
+
+
+def batch_of(result: MatchResult, weights: str, simulations: int, date: str) -> Batch:
+    """A complete match of a network, as it is kept."""
+    return Batch(
+        weights=weights,
+        simulations=simulations,
+        opponent=result.opponent,
+        game=result.rules.name,
+        layout=result.layout,
+        openings=result.openings,
+        seed=result.seed,
+        max_plies=result.max_plies,
+        date=date,
+        games=[
+            LadderGame(
+                opening=played.opening.number,
+                side="attackers" if played.side == "attackers" else "defenders",
+                score=played.score,
+                reason=played.reason,
+                moves=" ".join(str(move) for move in played.game.moves),
+            )
+            for played in result.played
+        ],
+    )
+
+
+def fingerprint(path: Path) -> str:
+    """SHA-256, in hexadecimal, of what makes a checkpoint play as it does: game, discount and weights.
+
+    Raises:
+        models.CheckpointError: it cannot be read.
+    """
+    import torch
+
+    from models.checkpoint import load
+
+    checkpoint = load(path)
+    digest = hashlib.sha256(f"{checkpoint.header.game} {checkpoint.header.discount!r}".encode())
+    for name, tensor in sorted(checkpoint.network.state_dict().items()):
+        digest.update(f"\n{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+class GameStore:
+    """The games of one run's ladder; without a folder they are kept in memory alone.
+
+    Attributes:
+        notes: sentences about batches that could not be read and are left out.
+    """
+
+    def __init__(self, run: Path | None) -> None:
+        self._folder = None if run is None else run / FOLDER
+        self._memory: dict[tuple[str, int], list[Batch]] = {}
+        self._lock: int | None = None
+        self.notes: list[str] = []
+
+    def __enter__(self) -> GameStore:
+        """Hold the lock.
+
+        Raises:
+            LadderError: another process plays for this ladder, or the run cannot be written to.
+        """
+        if self._folder is None:
+            return self
+        try:
+            self._folder.mkdir(exist_ok=True)
+            handle = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise LadderError(f"the games cannot be kept in {self._folder} ({error.strerror})") from None
+        try:
+            lock_file(handle)
+        except OSError:
+            os.close(handle)
+            raise LadderError(f"another process plays games for {self._folder} at this moment") from None
+        self._lock = handle
+        for folder in self._folder.iterdir():
+            if folder.is_dir():
+                remove_drafts(folder)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def batches(self, weights: str, simulations: int) -> list[Batch]:
+        """All batches of a network, in the order in which they were played."""
+        if self._folder is None:
+            return list(self._memory.get((weights, simulations), []))
+        found = []
+        for path in self._paths(weights, simulations):
+            try:
+                batch = Batch.model_validate_json(path.read_bytes())
+            except (OSError, ValidationError):
+                self._note(f"{path} is damaged or of another version; its games are left out.")
+                continue
+            if (batch.weights, batch.simulations) != (weights, simulations):
+                self._note(f"{path} holds games of another network; they are left out.")
+                continue
+            found.append(batch)
+        return found
+
+    def add(self, batch: Batch) -> None:
+        """Keep a batch.
+
+        Raises:
+            OSError: it cannot be written; nothing has changed.
+        """
+        if self._folder is None:
+            self._memory.setdefault((batch.weights, batch.simulations), []).append(batch)
+            return
+        paths = self._paths(batch.weights, batch.simulations)
+        number = int(paths[-1].stem) + 1 if paths else 1
+        folder = self._player_folder(batch.weights, batch.simulations)
+        folder.mkdir(exist_ok=True)
+        write_whole(folder / f"{number:06d}.json", batch.model_dump_json(indent=1).encode())
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def _player_folder(self, weights: str, simulations: int) -> Path:
+        assert self._folder is not None
+        return self._folder / f"{weights[:16]}-{simulations}"
+
+    def _paths(self, weights: str, simulations: int) -> list[Path]:
+        folder = self._player_folder(weights, simulations)
+        with contextlib.suppress(OSError):
+            return sorted(path for path in folder.iterdir() if re.fullmatch(r"\d{6}\.json", path.name))
+        return []
