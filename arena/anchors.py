@@ -23,6 +23,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from arena.match import MatchResult
+from arena.player_text import ALPHABETA, read_player
 from arena.rating import Anchors, Estimate, RatedGame
 from env.rules import SIDES, Rules, get_rules
 
@@ -135,6 +136,18 @@ def ratings_path(rules: Rules | str, layout: str | None = None, version: str = V
     rules = get_rules(rules)
     stem = rules.name if layout in (None, rules.default_layout) else f"{rules.name}-{layout}"
     return FOLDER / f"{stem}-{version}.json"
+
+
+def known_name(text: str) -> str | None:
+    """The name under which ratings are kept of the player that a text names; `None` where it cannot have one.
+
+    Raises:
+        PlayerError: the text names no player.
+    """
+    parts = read_player(text)
+    if parts.path is not None or "seconds" in parts.options:
+        return None
+    return f"{ALPHABETA}:depth={parts.options.get('depth', 2)}" if parts.name == ALPHABETA else parts.name
 
 
 def read_ratings(path: Path) -> KnownRatings:

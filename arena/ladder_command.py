@@ -158,11 +158,8 @@ def ladder_table(ladder: Ladder) -> Group:
     )
     table = Table()
     table.add_column("player", overflow="fold")
-    table.add_column("core-min", justify="right")
-    table.add_column("overall", justify="right")
-    for side in SIDES:
-        table.add_column(f"as {side}", justify="right")
-    table.add_column("games", justify="right")
+    for heading in ("core-min", "overall", *(f"as {side}" for side in SIDES), "games"):
+        table.add_column(heading, justify="right", no_wrap=True)
     rows: list[tuple[float, list[str], str]] = []
     for rung in ladder.rungs:
         if (rating := ladder.ratings.get(rung.name)) is None:
@@ -185,20 +182,15 @@ def ladder_table(ladder: Ladder) -> Group:
 
 
 def estimate_text(estimate: Estimate) -> str:
-    """A rating with its interval, in whole points."""
-    return f"{estimate.elo:.0f}  {estimate.low:.0f} to {estimate.high:.0f}"
+    """A rating with the half width of its interval, in whole points."""
+    return f"{estimate.elo:.0f} ±{(estimate.high - estimate.low) / 2:.0f}"
 
 
 def side_text(rating: SideRating) -> str:
-    """A rating as one side; an end of the interval that no game bounds is in brackets."""
+    """A rating as one side; an arrow shows the end of the interval that no game bounds."""
     if rating.estimate is None:
         return "-"
-    low, high = f"{rating.estimate.low:.0f}", f"{rating.estimate.high:.0f}"
-    if rating.open_end == "high":
-        high = f"({high})"
-    elif rating.open_end == "low":
-        low = f"({low})"
-    return f"{rating.estimate.elo:.0f}  {low} to {high}"
+    return estimate_text(rating.estimate) + {"high": " ↑", "low": " ↓", None: ""}[rating.open_end]
 
 
 def ladder_notes(ladder: Ladder) -> list[str]:
@@ -209,7 +201,9 @@ def ladder_notes(ladder: Ladder) -> list[str]:
     ]
     ratings = ladder.ratings.values()
     if any(rating.side(side).open_end for rating in ratings for side in SIDES):
-        notes.append("An end in brackets is not bounded by games: every one as that side was won, or every one lost.")
+        notes.append(
+            "An arrow: as that side every game was won (↑) or lost (↓), and no game bounds the interval at that end."
+        )
     if ladder.interrupted:
         notes.append("Interrupted: the games that were going on are forgotten, all others are kept.")
     return notes

@@ -101,14 +101,14 @@ class Loop:
             self.abandoned = "the last measurement"
             return None
         if strength is not None:
-            self.monitor.curves(strength_metrics(strength), strength.iteration)
+            self.monitor.curves(self._strength_metrics(strength), strength.iteration)
         return strength
 
     def finish(self, strength: Strength | None) -> None:
         """Store what came after the last iteration: the time it took, and its `strength`."""
         self.training.progress.seconds = self.seconds()
         self.training.progress.core_seconds = self.core_seconds()
-        metrics = self.last.metrics | (strength_metrics(strength) if strength else {})
+        metrics = self.last.metrics | self._strength_metrics(strength)
         self.last = self.folder.amend(self.training.manifest(metrics))
         self.publish()
 
@@ -175,7 +175,7 @@ class Loop:
             "replay/positions": len(training.replay),
             "replay/age": training.replay.age(),
             "replay/megabytes": training.replay.nbytes / MEGABYTE,
-            **(strength_metrics(strength) if strength else {}),
+            **self._strength_metrics(strength),
             "charts/games": progress.games,
             "charts/positions": progress.positions,
             "charts/seconds": round(progress.seconds, 3),
@@ -254,6 +254,9 @@ class Loop:
             f"[bold]iteration {strength.iteration}[/] against {self.config.measure.opponent}: {strength}", fold=True
         )
         return strength
+
+    def _strength_metrics(self, strength: Strength | None) -> Metrics:
+        return {**strength_metrics(strength, self.training.rules, self.config.measure.opponent)} if strength else {}
 
     def _picture(self, shard: Shard) -> None:
         every = 60 * self.config.monitor.picture_minutes

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from arena import PlayerError
+from arena.anchors import AnchorsError, known_name, load_anchors
+from env.rules import SIDES, Rules
 from training.measure import Strength
 from training.shard import Shard
 
@@ -44,10 +47,21 @@ def selfplay_metrics(shard: Shard) -> dict[str, float]:
     return metrics
 
 
-def strength_metrics(strength: Strength) -> dict[str, float]:
-    """Return a measurement as metrics."""
-    return {
-        "strength/attackers": strength.attackers,
-        "strength/defenders": strength.defenders,
-        "strength/overall": strength.overall,
-    }
+def strength_metrics(strength: Strength, rules: Rules, opponent: str) -> dict[str, float]:
+    """Return a measurement as metrics: the scores, and ratings where the opponent is a player of known rating.
+
+    `strength/elo/attackers` and `strength/elo/defenders` are the Elo points above random play of `evaluate.py --ladder`
+    (`arena.rating`), `strength/elo/overall` their mean. They come from the games of the measurement alone: a network
+    that wins all of n games as a side is rated no more than 400 log10(2 n + 1) points above the opponent's other side.
+    """
+    metrics = {f"strength/{part}": getattr(strength, part) for part in (*SIDES, "overall")}
+    try:
+        known = known_name(opponent)
+        anchors = load_anchors(rules).anchors
+    except (AnchorsError, PlayerError):
+        return metrics
+    if known is None or known not in anchors.strengths or not strength.games:
+        return metrics
+    games = strength.games // 2
+    elo = [anchors.single(side, known, getattr(strength, side) * games, games) for side in SIDES]
+    return metrics | dict(zip((f"strength/elo/{side}" for side in SIDES), elo)) | {"strength/elo/overall": sum(elo) / 2}

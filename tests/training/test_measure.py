@@ -1,15 +1,18 @@
 """Measuring a network in a run, and which network counts as the best."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from arena import PlayerError
+from arena.anchors import load_anchors
 from env.rules import RULES
 from models import Header, NetworkConfig, PolicyValueNet, save
 from training.config import MeasureConfig
 from training.measure import Strength, check_opponent, measure
+from training.metrics import strength_metrics
 
 RULE = RULES["brandubh"]
 CONFIG = MeasureConfig(opponent="random", simulations=2)
@@ -77,3 +80,20 @@ def test_an_opponent_that_is_none_is_told_beforehand() -> None:
     with pytest.raises(PlayerError, match="gone"):
         check_opponent(gone, RULE)
     check_opponent(gone.model_copy(update={"minutes": 0, "final_games": 0}), RULE)
+
+
+def test_ratings_are_told_where_the_opponent_has_one() -> None:
+    """Each side's rating follows its score alone, on the scale of the known players."""
+    strengths = load_anchors(RULE).anchors.strengths
+    even = strength_metrics(Strength(1, 0.5, 0.5, 64), RULE, "alphabeta-v1:depth=2")
+    assert even == strength_metrics(Strength(1, 0.5, 0.5, 64), RULE, "alphabeta-v1"), "depth 2 unless named"
+    both = sum(strengths["alphabeta-v1:depth=2"].values()) / 2
+    assert even["strength/elo/overall"] == pytest.approx(both)
+    better = strength_metrics(Strength(1, 0.5, 1.0, 64), RULE, "alphabeta-v1:depth=2")
+    assert better["strength/elo/attackers"] == even["strength/elo/attackers"]
+    assert better["strength/elo/defenders"] - even["strength/elo/defenders"] == pytest.approx(400 * math.log10(65))
+    assert (better["strength/defenders"], better["strength/overall"]) == (1.0, 0.75)
+    for opponent in ("alphabeta-v1:seconds=1", "alphabeta-v1:depth=30"):
+        assert not [name for name in strength_metrics(Strength(1, 0.5, 1.0, 64), RULE, opponent) if "elo" in name]
+    gentle = replace(RULE, name="gentle")
+    assert not [name for name in strength_metrics(Strength(1, 0.5, 1.0, 64), gentle, "random") if "elo" in name]
