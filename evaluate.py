@@ -3,6 +3,7 @@
 python evaluate.py runs/x/best.safetensors --depth 4 --games 128
 python evaluate.py alphabeta-v1:depth=3 --opponent random --game tawlbwrdd
 python evaluate.py --ladder runs/x
+python evaluate.py --report runs/x/report --ladder runs/x
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_
 
 from rich.console import Console
 
-from arena import ladder_command, match_command, suite_command
+from arena import ladder_command, match_command, report_command, suite_command
 from arena.command_line import check_numbers, check_writable
 from arena.players import SIMULATIONS
 from env import RULES
@@ -36,16 +37,19 @@ class Mode(NamedTuple):
         chosen_by: the option (its name in the parsed options) that asks for this mode; the empty text for the mode
             that is meant without any.
         unused: options of all modes, and of those that choose one, that this mode has no use for.
+        shared: options of other modes that this mode takes too.
     """
 
     module: ModuleType
     chosen_by: str
     unused: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
 
 
 # The first whose option is given is meant.
 MODES: Mapping[str, Mode] = {
     "a suite": Mode(suite_command, "suite", frozenset({"layout", "games"})),
+    "a report": Mode(report_command, "report", shared=frozenset({"checkpoints"})),
     "a ladder": Mode(ladder_command, "ladder"),
     "a match": Mode(match_command, ""),
 }
@@ -94,7 +98,7 @@ def choose_mode(parser: argparse.ArgumentParser, owners: Mapping[str, str], argv
     choosers = {other.chosen_by for other in MODES.values()}
     for option in given:
         owner = owners.get(option, name)
-        if (owner != name and option not in choosers) or option in mode.unused:
+        if (owner != name and option not in choosers | mode.shared) or option in mode.unused:
             whose = f" but to {owner}" if owner != name else ""
             raise ValueError(f"--{option.replace('_', '-')} does not belong to {name}{whose}")
     return mode

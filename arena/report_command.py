@@ -1,0 +1,148 @@
+"""`evaluate.py --report DIR`: a page about a run that can be handed on."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from arena.files import write_text
+from arena.ladder import Ladder
+from arena.ladder_command import ladder_notes, ladder_table, make_ladder
+from arena.openings import load_openings
+from arena.player_text import read_player
+from arena.players import Player, default_player, parse_player
+from arena.report import BLUNDERS, Report, SuiteSummary, check_folder, write_report
+from arena.report_boards import position_picture
+from arena.report_figures import check_matplotlib
+from arena.report_game import annotate, choose_game
+from arena.report_run import read_run
+from arena.report_sections import last_rung
+from env import Game
+from env.rules import SIDES
+
+GAMES = 32
+"""Games of each checkpoint that a report sees to; what the run has already counts."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that belong to reports."""
+    group = parser.add_argument_group("a report: an HTML page and PNGs about a run, its ratings included")
+    group.add_argument("--report", type=Path, metavar="DIR", help="write it here (the run is PLAYER or --ladder RUN)")
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Plays what ratings are missing, draws, writes.
+
+    Raises:
+        ValueError: something asked for cannot be; nothing has been written.
+    """
+    check_matplotlib()
+    check_folder(options.report)
+    if options.player is not None and options.ladder is not None:
+        raise ValueError("a report is about one run: give PLAYER or --ladder RUN, not both")
+    source = options.ladder or source_of(options.player or default_player(options.game))
+    try:
+        ladder, notes = make_ladder(options, source, console, GAMES if options.games is None else options.games)
+        if ladder.interrupted:
+            console.print("Interrupted: no report is written; the games that were played whole are kept.")
+            return 130
+        console.print(ladder_table(ladder))
+        with console.status("looking at solved positions, openings and a game"):
+            report = make_report(ladder, source, options, notes)
+        write_report(report, options.report)
+        if options.json is not None:
+            write_text(options.json, json.dumps(ladder.to_json(), indent=2) + "\n")
+    except OSError as error:
+        print(f"evaluate.py: the report cannot be written: {error}", file=sys.stderr)
+        return 1
+    for note in notes + ladder_notes(ladder):
+        console.print(note)
+    console.print(f"report written to {options.report / 'index.html'}")
+    return 0
+
+
+def source_of(player: str) -> Path:
+    """The run that a player's text means, or its checkpoint where it belongs to none.
+
+    Raises:
+        ValueError: it names no checkpoint.
+    """
+    folder = Path(player).expanduser()
+    if not folder.is_dir():
+        parts = read_player(player)
+        if parts.path is None:
+            raise ValueError(f"a report is about a run or a checkpoint, and {player} is neither")
+        if parts.options:
+            raise ValueError(f"{player}: a report takes --simulations for all checkpoints, none of one player")
+        folder = parts.path
+        if (folder.parent / "metrics.jsonl").is_file():
+            return folder.parent
+    return folder
+
+
+def make_report(ladder: Ladder, source: Path, options: argparse.Namespace, notes: list[str]) -> Report:
+    """Gathers everything that a report tells beside the ratings."""
+    run_data = read_run(source, ladder.rules) if source.is_dir() else None
+    rung = last_rung(ladder)
+    path = _checkpoint_file(source, rung.name)
+    report = Report(ladder, run_data, None, None, _command(options, source), notes=notes)
+    player = parse_player(
+        f"{path}:simulations={ladder.simulations}", ladder.rules, device=options.device, threads=options.threads
+    )
+    report.suite, report.suite_note = look_at_suite(player, rung.name, ladder)
+    if (chosen := choose_game(ladder)) is not None:
+        rung, batch, game = chosen
+        openings = load_openings(ladder.rules, options.layout)
+        opening = next((each for each in openings if each.number == game.opening), None)
+        given = len(opening.moves) if opening else 0
+        report.sample = annotate(ladder, rung, batch, game, given, player)
+    return report
+
+
+def look_at_suite(player: Player, name: str, ladder: Ladder) -> tuple[SuiteSummary | None, str]:
+    """How a checkpoint does on the solved positions of its game, or why that cannot be told."""
+    try:
+        from arena.suite import SuiteError, load_suite, run_suite
+    except ImportError:
+        return None, "There are no solved positions yet."
+    try:
+        suite = load_suite(ladder.rules)
+    except SuiteError as error:
+        return None, f"{str(error)[:1].upper()}{str(error)[1:]}."
+    result = run_suite(player, suite)
+    rows: dict[int | None, dict[str, tuple[int, int, float, float]]] = {}
+    for plies in (*result.lengths, None):
+        rows[plies] = {}
+        for side in (*SIDES, "both"):
+            share = result.share(None if side == "both" else side, plies)
+            rows[plies][side] = (share.kept, share.positions, *share.interval)
+    worst = sorted(result.blunders, key=lambda answer: (answer.entry.plies, answer.entry.number))
+    shown = []
+    for answer in worst[:BLUNDERS]:
+        entry = answer.entry
+        winning = sorted(entry.keeps, key=lambda move: (entry.keeps[move], move))
+        game = Game.from_position(ladder.rules, entry.position, entry.side)
+        pictures = (position_picture(game, move) for move in (answer.move, winning[0]))
+        shown.append((entry.number, entry.side, entry.plies, answer.move, winning, *pictures))
+    label = f"{name} with {ladder.simulations} simulations"
+    return SuiteSummary(suite.name, label, rows, shown, len(worst)), ""
+
+
+def _checkpoint_file(source: Path, name: str) -> Path:
+    if source.is_file():
+        return source
+    numbered = source / "checkpoints" / f"{name}.safetensors"
+    return numbered if numbered.is_file() else source / f"{name}.safetensors"
+
+
+def _command(options: argparse.Namespace, source: Path) -> str:
+    words = ["python", "evaluate.py", "--report", str(options.report), "--ladder", str(source)]
+    for name in ("games", "simulations", "layout"):
+        if (value := getattr(options, name)) is not None:
+            words += [f"--{name}", str(value)]
+    return shlex.join(words)
