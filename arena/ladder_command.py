@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rich import box
 from rich.console import Console, Group
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -156,7 +157,7 @@ def ladder_table(ladder: Ladder) -> Group:
         f"{ladder.rules.title}, layout {ladder.layout}, openings {ladder.known.openings}, {ladder.simulations} "
         f"simulations a move, anchors {ladder.known.name}"
     )
-    table = Table()
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
     table.add_column("player", overflow="fold")
     for heading in ("core-min", "overall", *(f"as {side}" for side in SIDES), "games"):
         table.add_column(heading, justify="right", no_wrap=True)

@@ -50,6 +50,8 @@ class Thought:
             player's own measure brought into that range.
         score: its own measure in words, from the view of the side to move.
         effort: how much it looked at, in words.
+        value: what its search makes of the position, from -1 to 1, where a win counts for less the further off it is;
+            steadier from ply to ply than `expectation`, one judgement at the end of `line`. `None` without one.
     """
 
     move: Move
@@ -60,6 +62,7 @@ class Thought:
     expectation: float = 0.0
     score: str = ""
     effort: str = ""
+    value: float | None = None
 
 
 class Player(Protocol):
@@ -277,6 +280,7 @@ def network_thought(result: SearchResult) -> Thought:
         result.expectation,
         f"{result.value:+.2f}",
         f"{result.simulations:,} simulations" + (f", {result.kept:,} kept from before" if result.kept else ""),
+        float(result.value),
     )
 
 

@@ -28,6 +28,9 @@ from env.rules import SIDES
 GAMES = 32
 """Games of each checkpoint that a report sees to; what the run has already counts."""
 
+THINKING = 400
+"""Simulations with which the network looks at each position of the annotated game."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options that belong to reports."""
@@ -100,7 +103,9 @@ def make_report(ladder: Ladder, source: Path, options: argparse.Namespace, notes
         openings = load_openings(ladder.rules, options.layout)
         opening = next((each for each in openings if each.number == game.opening), None)
         given = len(opening.moves) if opening else 0
-        report.sample = annotate(ladder, rung, batch, game, given, player)
+        thinker = parse_player(f"{_checkpoint_file(source, rung.name)}:simulations={THINKING}", ladder.rules,
+                               device=options.device, threads=options.threads)  # fmt: skip
+        report.sample = annotate(ladder, rung, batch, game, given, thinker)
     return report
 
 

@@ -11,7 +11,7 @@ from arena.players import Player, Thought
 from env import Game
 from env.rules import SIDES
 
-SWING = 0.10
+SWING = 0.08
 """Fall of the mover's chances, of 1, from which on a move is worth a word."""
 
 MOMENTS = 3
@@ -46,7 +46,7 @@ class SampleGame:
         given: plies of the opening.
         game: at its end.
         moves: each as it is written, with what it took.
-        chances: the attackers' chances, 0 to 1, before each ply and at the end.
+        chances: the attackers' expected points by the network's search, 0 to 1, before each ply and at the end.
         moments: where it turned, in order; the last one is the end.
         result: how it ended, in words.
     """
@@ -119,7 +119,8 @@ def annotate(ladder: Ladder, rung: Rung, batch: Batch, played: LadderGame, given
     names = (f"{rung.name}, {batch.simulations} simulations a move", batch.opponent)
     attackers, defenders = names if played.side == SIDES[0] else reversed(names)
     result = _result(game, played.reason)
-    moments = [Moment(states[ply], _words(ply, moves[ply], thoughts, chances)) for ply in _turns(chances, given)]
+    turns = _turns(chances, given, _forced(thoughts))
+    moments = [Moment(states[ply], _words(ply, moves[ply], thoughts, chances)) for ply in turns]
     moments.append(Moment(game, f"Ply {game.ply}, {moves[-1]}: {result}."))
     return SampleGame(
         attackers, defenders, f"{batch.openings}#{played.opening}", given, game, moves, chances, moments, result
@@ -127,7 +128,7 @@ def annotate(ladder: Ladder, rung: Rung, batch: Batch, played: LadderGame, given
 
 
 def _attackers_chance(thought: Thought, to_play: str) -> float:
-    share = (1 + thought.expectation) / 2
+    share = (1 + (thought.expectation if thought.value is None else thought.value)) / 2
     return share if to_play == SIDES[0] else 1 - share
 
 
@@ -146,17 +147,26 @@ def _result(game: Game, reason: str) -> str:
     return words
 
 
-def _turns(chances: Sequence[float], given: int) -> list[int]:
-    """Return the plies, from 0, whose moves cost their side most, ascending; the last ply is shown anyway."""
+def _forced(thoughts: Sequence[Thought]) -> int | None:
+    """Return the ply, from 0, after whose move the end is proven at every ply to come; None if it never is."""
+    first = len(thoughts)
+    while first and thoughts[first - 1].proven is not None:
+        first -= 1
+    return first - 1 if 0 < first < len(thoughts) else None
+
+
+def _turns(chances: Sequence[float], given: int, forced: int | None) -> list[int]:
+    """Return the plies, from 0, whose moves cost their side most, and `forced`; the last ply is shown anyway."""
     falls = []
     for ply in range(given, len(chances) - 2):
         change = chances[ply + 1] - chances[ply]
         falls.append((-change if ply % 2 == 0 else change, ply))
-    chosen: list[int] = []
+    last = len(chances) - 2
+    chosen = [forced] if forced is not None and given <= forced < last else []
     for fall, ply in sorted(falls, key=lambda each: (-each[0], each[1])):
-        if fall >= SWING and len(chosen) < MOMENTS and all(abs(ply - other) > 1 for other in chosen):
+        if fall >= SWING and len(chosen) < MOMENTS and last - ply > 1 and all(abs(ply - other) > 1 for other in chosen):
             chosen.append(ply)
-    if not chosen and len(chances) > given + 4:  # nobody erred by the network's judgement: show the middle
+    if not chosen and last > given + 3:  # nobody erred by the network's judgement: show the middle
         chosen = [given + (len(chances) - given) // 2]
     return sorted(chosen)
 

@@ -21,12 +21,12 @@ h3{font-size:1rem;margin:0 0 .35em}
 p{margin:.5em 0;max-width:72ch}
 .lead{font-size:1.08rem}
 .soft,figcaption,.note{color:var(--soft);font-size:.9rem}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:12px;margin:1.4em 0}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(165px,1fr));gap:12px;margin:1.4em 0}
 .tile,.card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 16px}
-.tile b{display:block;font:600 1.75rem/1.15 Georgia,"Noto Serif",serif}
+.tile b{display:block;font:600 1.6rem/1.15 Georgia,"Noto Serif",serif}
 .tile span{color:var(--soft);font-size:.88rem}
 .attackers{color:var(--attackers)}.defenders{color:var(--defenders)}
-.two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,330px),1fr));gap:14px;margin:1em 0}
+.two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr));gap:14px;margin:1em 0}
 .boards{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,210px),1fr));gap:14px;margin:1em 0}
 figure{margin:0}
 .card svg,.card img{display:block;width:100%;height:auto}
@@ -102,7 +102,7 @@ def figures(entries: Sequence[tuple[str, str, str]], kind: str = "two") -> str:
 
 def board(uri: str, alternative: str) -> str:
     """A picture of a board."""
-    return f'<div class="board"><img src="{uri}" alt="{escape(alternative, quote=True)}" loading="lazy"></div>'
+    return f'<div class="board"><img src="{uri}" alt="{escape(alternative, quote=True)}"></div>'
 
 
 def table(heads: Sequence[str], rows: Sequence[tuple[Sequence[str], str]]) -> str:

@@ -302,8 +302,8 @@ def _sample(report: Report) -> str:
         f"<li>{ply + 1}. {escape(move)} <span class=soft>{chance:.0%}</span></li>"
         for ply, (move, chance) in enumerate(zip(sample.moves, sample.chances[1:]))
     ]
-    players = {side: _tag(name) for side, name in zip(SIDES, (sample.attackers, sample.defenders))}
-    record = format_record(record_of(sample.game, **players, opening=sample.opening))
+    attackers, defenders = _tag(sample.attackers), _tag(sample.defenders)
+    record = format_record(record_of(sample.game, attackers=attackers, defenders=defenders, opening=sample.opening))
     moves = f'<ol class="moves">{"".join(rows)}</ol>{html.commands([record])}'
     given = f" The first {sample.given} plies, in grey, were given by the opening." if sample.given else ""
     return html.section(
@@ -311,7 +311,8 @@ def _sample(report: Report) -> str:
         f'<p>Attackers: <b class="attackers">{escape(sample.attackers)}</b>. Defenders: '
         f'<b class="defenders">{escape(sample.defenders)}</b>. {sample.game.ply} plies; {escape(sample.result)}.</p>',
         html.paragraph(
-            "The curve is the attackers' chances as the network judges them, from its own search at every ply."
+            "The curve is the attackers' chances as the network's own search judges them at every ply; a win counts "
+            "for less the further off it is."
             f"{given} Numbers mark the positions below."
         ),
         html.figures([(drawing, "", "")], "one"),
