@@ -157,8 +157,8 @@ def ladder_table(ladder: Ladder) -> Group:
         f"{ladder.rules.title}, layout {ladder.layout}, openings {ladder.known.openings}, {ladder.simulations} "
         f"simulations a move, anchors {ladder.known.name}"
     )
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
-    table.add_column("player", overflow="fold")
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("player", overflow="fold", min_width=20)
     for heading in ("core-min", "overall", *(f"as {side}" for side in SIDES), "games"):
         table.add_column(heading, justify="right", no_wrap=True)
     rows: list[tuple[float, list[str], str]] = []

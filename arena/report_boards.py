@@ -55,8 +55,8 @@ def heat_picture(rules: Rules, layout: str, shares: np.ndarray) -> Image.Image:
         rank, file = divmod(int(index), rules.size)
         left, upper = margin + file * square, image.height - margin - (rank + 1) * square
         strength = float(shares[index]) / top
-        # The square root lets the weaker squares be seen too.
-        draw.rectangle((left, upper, left + square - 1, upper + square - 1), fill=(*HEAT, round(205 * strength**0.5)))
+        # A power below 1 lets the weaker squares be seen too.
+        draw.rectangle((left, upper, left + square - 1, upper + square - 1), fill=(*HEAT, round(200 * strength**0.75)))
     image = Image.alpha_composite(image, glow)
     draw = ImageDraw.Draw(image)
     for index in np.flatnonzero(shares >= 0.02):

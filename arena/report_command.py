@@ -12,7 +12,7 @@ from rich.console import Console
 
 from arena.files import write_text
 from arena.ladder import Ladder
-from arena.ladder_command import ladder_notes, ladder_table, make_ladder
+from arena.ladder_command import CHECKPOINTS, ladder_notes, ladder_table, make_ladder
 from arena.openings import load_openings
 from arena.player_text import read_player
 from arena.players import Player, default_player, parse_player
@@ -150,4 +150,6 @@ def _command(options: argparse.Namespace, source: Path) -> str:
     for name in ("games", "simulations", "layout"):
         if (value := getattr(options, name)) is not None:
             words += [f"--{name}", str(value)]
+    if options.checkpoints != CHECKPOINTS:
+        words += ["--checkpoints", str(options.checkpoints)]
     return shlex.join(words)

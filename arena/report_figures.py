@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from arena.anchors import Known
 from arena.ladder import Ladder
+from arena.player_text import ALPHABETA
 from arena.report_game import SampleGame
 from arena.report_run import RunData
 from env.rules import SIDES
@@ -80,13 +81,12 @@ def _known_lines(axes: Axes, known: Known, side: str, low: float, high: float) -
         if not bottom <= elo <= top:
             continue
         axes.axhline(elo, ls=(0, (4, 3)), lw=0.9, color=INK, alpha=0.55, zorder=1)
-        label = name.replace(":depth=", ", depth ")
-        if elo - last >= (top - bottom) * 0.055:
-            axes.annotate(
-                label, (1.0, elo), (-3, 2.5), xycoords=("axes fraction", "data"), textcoords="offset points",
-                ha="right", va="bottom", fontsize=7.5, color=INK, alpha=0.8,
-            )  # fmt: skip
-            last = elo
+        at = max(elo, last + (top - bottom) * 0.05)  # names of near lines make way upwards
+        axes.annotate(
+            name.removeprefix(f"{ALPHABETA}:").replace("=", " "), (1.01, at), xycoords=("axes fraction", "data"),
+            ha="left", va="center", fontsize=8, color=INK, annotation_clip=False,
+        )  # fmt: skip
+        last = at
 
 
 def share_figure(run: RunData) -> Figure:

@@ -15,7 +15,7 @@ body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.55 system-ui,
 "Noto Sans",sans-serif}
 main{max-width:1060px;margin:0 auto;padding:28px 20px 60px}
 h1{font:600 2rem/1.2 Georgia,"Noto Serif",serif;margin:.2em 0 .1em}
-h2{font:600 1.35rem/1.25 Georgia,"Noto Serif",serif;margin:2.4em 0 .4em;padding-top:.9em;
+h2{font:600 1.35rem/1.25 Georgia,"Noto Serif",serif;margin:1.9em 0 .4em;padding-top:.9em;
 border-top:1px solid var(--line)}
 h3{font-size:1rem;margin:0 0 .35em}
 p{margin:.5em 0;max-width:72ch}

@@ -93,7 +93,7 @@ def _headline(ladder: Ladder) -> str:
         if estimate is not None:
             parts.append(f"as {side} it stands {place(ladder, side, estimate.elo)}")
     after = f" after {rung.core_minutes:,.0f} core-minutes" if rung.core_minutes >= 1 else ""
-    return f"The checkpoint {rung.name}{after}: {'; '.join(parts)}."
+    return f"Checkpoint {rung.name}{after}: {'; '.join(parts)}."
 
 
 def _tiles(report: Report) -> str:
@@ -159,7 +159,8 @@ def _strength(report: Report) -> str:
         html.paragraph(
             "Elo points above random play, rated for each side by itself: in this game the sides differ, and a network "
             "may be strong as one and weak as the other. 400 points are odds of ten to one. Bands and ± are 95 % "
-            "intervals; dashed lines are the known players, whose ratings are fixed."
+            "intervals; dashed lines are the known players, random play and alphabeta-v1 of several depths, whose ratings "
+            "are fixed."
         ),
         html.figures(drawn) if drawn else html.paragraph("A single checkpoint: there is no curve to draw.", "note"),
         html.table(["player", "core-min", "overall", *(f"as {side}" for side in SIDES), "games"], ordered),
@@ -227,7 +228,8 @@ def _openings(report: Report) -> str:
         "turned and mirrored positions are taken together. The games are those that the run still keeps."
     )
     first = "; ".join(
-        f"iterations {_span(each)}: " + ", ".join(f"{move} {share:.0%}" for move, share in each.first) for each in found
+        f"iterations {_span(each)}: " + ", ".join(f"{move} {share:.0%}" for move, share in each.first if share >= 0.005)
+        for each in found
     )
     return html.section(
         "Openings",
