@@ -159,8 +159,8 @@ def _strength(report: Report) -> str:
         html.paragraph(
             "Elo points above random play, rated for each side by itself: in this game the sides differ, and a network "
             "may be strong as one and weak as the other. 400 points are odds of ten to one. Bands and ± are 95 % "
-            "intervals; dashed lines are the known players, random play and alphabeta-v1 of several depths, whose ratings "
-            "are fixed."
+            "intervals; dashed lines are the known players, random play and alphabeta-v1 of several depths, whose "
+            "ratings are fixed."
         ),
         html.figures(drawn) if drawn else html.paragraph("A single checkpoint: there is no curve to draw.", "note"),
         html.table(["player", "core-min", "overall", *(f"as {side}" for side in SIDES), "games"], ordered),
@@ -227,16 +227,17 @@ def _openings(report: Report) -> str:
         "Where the pieces go in the first eight plies of self-play, in percent of each side's moves, over the start; "
         "turned and mirrored positions are taken together. The games are those that the run still keeps."
     )
-    first = "; ".join(
-        f"iterations {_span(each)}: " + ", ".join(f"{move} {share:.0%}" for move, share in each.first if share >= 0.005)
-        for each in found
-    )
+    first = "; ".join(f"iterations {_span(each)}: {_first_moves(each)}" for each in found)
     return html.section(
         "Openings",
         html.paragraph(text),
         html.figures(cells, "boards"),
         html.paragraph(f"Commonest first moves (one stands for all its mirrored forms): {first}.", "soft"),
     )
+
+
+def _first_moves(openings: Openings) -> str:
+    return ", ".join(f"{move} {share:.0%}" for move, share in openings.first if share >= 0.005)
 
 
 def _heat_words(openings: Openings, side: str) -> tuple[str, str]:
