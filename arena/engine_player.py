@@ -17,7 +17,7 @@ from arena.player_text import ENGINE, PlayerError
 from arena.players import Thought
 from env import Game, IllegalMove, Move, NotationError
 from env.notation import format_move, parse_move
-from env.records import play_written
+from env.records import RESIGNS, play_written
 
 SECONDS = 2.0
 """Time a move of an engine whose text names none."""
@@ -207,6 +207,8 @@ class _Seat:
     def _accept(self, text: str) -> Move:
         """The move that the program has made, if it is legal; the program is told either way."""
         assert self.process is not None
+        if text == RESIGNS:
+            raise _Failed(ERROR, "it resigns")
         game = self.game.copy()
         try:
             move = parse_move(text.split(" ")[0], game.rules.size).move

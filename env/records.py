@@ -42,7 +42,7 @@ _BY_WORD = ("agreement", "resignation", "forfeit")
 _OWN_TAGS = ("result", "rules")
 _TURN = re.compile(r"(\d+)([a-z][0-9a-z.]*)?\.")
 _SETTING = re.compile(r"([a-z]+):(\S*)")
-_RESIGNS = "---"
+RESIGNS = "---"
 
 
 @dataclass
@@ -187,7 +187,7 @@ def format_record(record: Record) -> str:
     resigns = record.reason == "resignation" and record.result != game.to_play
     record._end(game)
     if resigns:
-        spelled.append(_RESIGNS)
+        spelled.append(RESIGNS)
     strangers = [ply for ply in record.comments if not 1 <= ply <= len(record.moves)]
     if strangers:
         raise ValueError(f"there is a comment on ply {strangers[0]}; the record has plies 1 to {len(record.moves)}")
@@ -358,7 +358,7 @@ class _Reader:
                         raise self.fail("nothing follows a resignation")
                     if len(record.moves) == 2 * turn:
                         raise self.fail(f"turn {turn} has two moves already")
-                    resigned = self.text[self.at : end] == _RESIGNS
+                    resigned = self.text[self.at : end] == RESIGNS
                     if resigned and game.outcome is not None:
                         raise self.fail(f"a resignation after the game is over ({game.outcome.reason})")
                     if not resigned:

@@ -135,6 +135,8 @@ def main(kind: str, options: list[str]) -> None:
             move = Board(board).moves("attackers" if rest == "defenders" else "defenders")[0]
         if kind == "nonsense" and count > 2:
             move = "castles"
+        if kind == "resigns" and count > 2:
+            move = "---"
         if kind == "gives-up" and count > 2:
             say("status I do not like this")
             say("error -1 out of ideas")

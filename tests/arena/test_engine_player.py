@@ -92,6 +92,7 @@ def test_programs_that_speak_the_protocol_play(name: str) -> None:
         ("foreign", ILLEGAL, "not your piece"),
         ("nonsense", ILLEGAL, "castles, a rank number"),
         ("gives-up", ERROR, "out of ideas"),
+        ("resigns", ERROR, "it resigns"),
     ],
 )
 def test_programs_that_fail_lose_that_game(name: str, kind: str, said: str) -> None:
