@@ -7,8 +7,8 @@ chosen with much noise, more of it for the defenders; the attackers search --att
 sides win games. The evaluation is linear in its weights, so the chance that the attackers win, taken as the
 logistic function of the evaluation, is fitted to how the games ended, at positions where nothing can be taken and no
 win is threatened: logistic regression with a small penalty on the distance from weights set by hand. SciPy's L-BFGS
-finds the minimum. The games of all rounds are used. At the end the new weights play a match against the old ones. The
-same arguments give the same file, its date aside.
+finds the minimum. The games of all rounds are used. At the end the new weights play a match against the old ones,
+and are written unless they lose it. The same arguments give the same file, its date aside.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ def play_match(
     return {"games": games, "nodes": nodes, **shares, "overall": overall, "interval": list(wilson(overall, games // 2))}
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("game", choices=list(RULES))
     parser.add_argument("--games", type=int, default=1000, help="games a round")
@@ -296,15 +296,19 @@ def main() -> None:
         "games": options.rounds * options.games,
         "positions": len(rows),
         **told,
-        "weights": to_data(rules, weights),
     }
+    if options.match:
+        new, before = (AlphaBetaV2(rules, table_megabytes=4, weights=each) for each in (weights, old))
+        data["match"] = play_match(new, before, load_openings(rules), options.match, options.match_nodes, options.seed)
+        print(f"against the weights there were before: {json.dumps(data['match'])}")
+        if data["match"]["overall"] < 0.5:
+            print(f"tune_alphabeta.py: the new weights lost, so {out} stays as it was", file=sys.stderr)
+            return 1
+    data["weights"] = to_data(rules, weights)
     write_text(out, json.dumps(data, indent=1) + "\n")
     print(out)
-    if options.match:
-        pair = [AlphaBetaV2(rules, table_megabytes=4, weights=each) for each in (weights, old)]
-        result = play_match(pair[0], pair[1], load_openings(rules), options.match, options.match_nodes, options.seed)
-        print(f"against the weights there were before: {json.dumps(result)}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
