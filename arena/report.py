@@ -45,13 +45,16 @@ class SuiteSummary:
         suite, player: their names.
         rows: by length in plies (`None`: all), then by side: kept, positions, lower and upper end of the 95 % interval.
         blunders: position's number, side to play, plies of the win, move played, moves that win, and both pictures.
+        given_away: how many wins are shown to be gone.
+        unsettled: moves of which the solver could not tell; they do not count as kept.
     """
 
     suite: str
     player: str
     rows: dict[int | None, dict[str, tuple[int, int, float, float]]]
     blunders: list[tuple[int, str, int, str, list[str], Image.Image, Image.Image]] = field(default_factory=list)
-    count: int = 0
+    given_away: int = 0
+    unsettled: int = 0
 
 
 @dataclass

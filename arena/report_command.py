@@ -22,7 +22,8 @@ from arena.report_figures import check_matplotlib
 from arena.report_game import annotate, choose_game
 from arena.report_run import read_run
 from arena.report_sections import last_rung
-from env import Game
+from arena.suite import SuiteError, load_suite, run_suite
+from env import Game, Rules
 from env.rules import SIDES
 
 GAMES = 32
@@ -97,7 +98,7 @@ def make_report(ladder: Ladder, source: Path, options: argparse.Namespace, notes
     player = parse_player(
         f"{path}:simulations={ladder.simulations}", ladder.rules, device=options.device, threads=options.threads
     )
-    report.suite, report.suite_note = look_at_suite(player, rung.name, ladder)
+    report.suite, report.suite_note = look_at_suite(player, rung.name, ladder.rules, ladder.simulations)
     if (chosen := choose_game(ladder)) is not None:
         rung, batch, game = chosen
         openings = load_openings(ladder.rules, options.layout)
@@ -109,14 +110,10 @@ def make_report(ladder: Ladder, source: Path, options: argparse.Namespace, notes
     return report
 
 
-def look_at_suite(player: Player, name: str, ladder: Ladder) -> tuple[SuiteSummary | None, str]:
+def look_at_suite(player: Player, name: str, rules: Rules, simulations: int) -> tuple[SuiteSummary | None, str]:
     """How a checkpoint does on the solved positions of its game, or why that cannot be told."""
     try:
-        from arena.suite import SuiteError, load_suite, run_suite
-    except ImportError:
-        return None, "There are no solved positions yet."
-    try:
-        suite = load_suite(ladder.rules)
+        suite = load_suite(rules)
     except SuiteError as error:
         return None, f"{str(error)[:1].upper()}{str(error)[1:]}."
     result = run_suite(player, suite)
@@ -131,11 +128,11 @@ def look_at_suite(player: Player, name: str, ladder: Ladder) -> tuple[SuiteSumma
     for answer in worst[:BLUNDERS]:
         entry = answer.entry
         winning = sorted(entry.keeps, key=lambda move: (entry.keeps[move], move))
-        game = Game.from_position(ladder.rules, entry.position, entry.side)
+        game = Game.from_position(rules, entry.position, entry.side)
         pictures = (position_picture(game, move) for move in (answer.move, winning[0]))
         shown.append((entry.number, entry.side, entry.plies, answer.move, winning, *pictures))
-    label = f"{name} with {ladder.simulations} simulations"
-    return SuiteSummary(suite.name, label, rows, shown, len(worst)), ""
+    label = f"{name} with {simulations} simulations"
+    return SuiteSummary(suite.name, label, rows, shown, len(worst), result.unsettled), ""
 
 
 def _checkpoint_file(source: Path, name: str) -> Path:

@@ -27,7 +27,7 @@ from env.rules import SIDES
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from arena.report import Report
+    from arena.report import Report, SuiteSummary
 
 SETTINGS = (
     ("network", ("blocks", "channels")),
@@ -282,9 +282,21 @@ def _solved(report: Report) -> str:
             "intervals:"
         ),
         html.table(["win in", *(f"as {side}" for side in SIDES), "both"], rows),
-        html.paragraph(f"{suite.count} wins were given away; the shortest of them:") if suite.blunders else "",
+        html.paragraph(_lost_words(suite)),
         html.figures(shown, "boards") if shown else "",
     )
+
+
+def _lost_words(suite: SuiteSummary) -> str:
+    """Return what became of the wins that were not kept."""
+    gone, words = suite.given_away, ""
+    if suite.unsettled:
+        words = f" Of {suite.unsettled} more the solver cannot tell within its budget; they do not count as kept."
+    if not gone:
+        return f"No win is shown to be given away.{words}"
+    lost = "One win was given away for certain" if gone == 1 else f"{gone} wins were given away for certain"
+    shown = f"{'that' if gone == 1 else 'the shortest'} with the move played and the move that wins"
+    return f"{lost}; below, {shown}.{words}"
 
 
 def _sample(report: Report) -> str:

@@ -4,6 +4,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from arena.anchors import Known
 from arena.players import Thought
 from arena.rating import Anchors, Estimate
 from arena.report import ReportError, check_folder
+from arena.report_command import look_at_suite
 from arena.report_figures import short, smooth
 from arena.report_game import _forced, _turns
 from arena.report_run import read_run
@@ -129,6 +131,29 @@ def test_the_page_stands_alone_and_tells_everything(run: Path, tmp_path: Path):
     assert {"index.html", "report.json", "openings.png", "game.png", "chances.png", "selfplay-wins.png"} <= names
     numbers = json.loads((tmp_path / "out" / "report.json").read_text())
     assert [player["name"] for player in numbers["ladder"]["players"]] == ["000001", "latest"]
+
+
+def test_blunders_in_solved_positions_are_counted_and_shown(monkeypatch: pytest.MonkeyPatch):
+    """The king reaches a corner at once, or the player moves something else."""
+    from arena.report_sections import _lost_words
+    from arena.suite import Entry, Suite
+
+    entries = [Entry("/7/7/7/K1t3T/7/7/3t3/", "defenders", 1, {"a4-a1": 1, "a4-a7": 1}, (), "", n) for n in (1, 2)]
+    monkeypatch.setattr("arena.report_command.load_suite", lambda rules: Suite("tiny", rules, tuple(entries)))
+
+    class Half:
+        name = "half"
+
+        def choose(self, games: list[Game], seeds: object = None) -> list[Move]:
+            return [Move("a4", "a7"), Move("g4", "g5")]
+
+    found, note = look_at_suite(cast(Any, Half()), "half", RULES[GAME], 2)
+    assert found is not None and note == ""
+    assert found.rows[None]["defenders"][:2] == (1, 2) and found.rows[1]["both"][:2] == (1, 2)
+    ((number, side, plies, played, winning, one, two),) = found.blunders
+    assert (number, side, plies, played, winning) == (2, "defenders", 1, "g4-g5", ["a4-a1", "a4-a7"])
+    assert one.size == two.size and one.tobytes() != two.tobytes()
+    assert _lost_words(found).startswith("One win was given away for certain")
 
 
 def test_a_report_is_replaced_and_other_things_are_not(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
