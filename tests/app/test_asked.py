@@ -47,6 +47,17 @@ def test_limits_without_a_player_are_for_the_usual_one(folder: Path) -> None:
     }
 
 
+def test_alphabeta_v2_is_asked_for_by_name() -> None:
+    for text, name in (
+        ("alphabeta-v2", "alphabeta-v2:depth=2"),
+        ("alphabeta-v2:seconds=0.5", "alphabeta-v2:seconds=0.5"),
+        ("alphabeta-v2:nodes=500,noise=20", "alphabeta-v2:nodes=500,noise=20"),
+    ):
+        session = asked(text)
+        assert session is not None
+        assert seat_view(session.seats["defenders"])["name"] == name
+
+
 def test_a_checkpoint_outside_of_the_runs_plays_too(folder: Path) -> None:
     path = save_checkpoint(folder / "elsewhere.safetensors")
     options = play.arguments().parse_args(["--runs", "runs", f"{path}:simulations=8"])
