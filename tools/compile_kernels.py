@@ -72,6 +72,15 @@ def compile_alphabeta() -> None:
         AlphaBetaV2(rules, table_megabytes=1).run(Game(rules), depth=2)
 
 
+def compile_prover() -> None:
+    """The exact solver."""
+    from env import RULES, Game
+    from search.proof import Prover
+
+    for rules in RULES.values():
+        Prover(rules, 1).prove(Game(rules), rules.first, 100)
+
+
 def compile_training() -> None:
     """Self-play, tree search and learner: the smallest run, thrown away."""
     with tempfile.TemporaryDirectory(prefix="branan-setup-") as folder:
@@ -85,6 +94,7 @@ STEPS: tuple[tuple[str, Callable[[], None]], ...] = (
     ("rules", compile_rules),
     ("environments", compile_environments),
     ("alpha-beta", compile_alphabeta),
+    ("exact solver", compile_prover),
     ("self-play and learning", compile_training),
 )
 

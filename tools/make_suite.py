@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from arena.players import Player, parse_player  # noqa: E402
-from arena.suite import ALL, FOLDER, Entry, entry_line  # noqa: E402
+from arena.suite import ALL, FOLDER, Entry, entry_line, read_suite  # noqa: E402
 from env import RULES, Game, Rules  # noqa: E402
 from env.rules import SIDES, get_rules  # noqa: E402
 from search.proof import Prover  # noqa: E402
@@ -143,6 +143,8 @@ class Miner:
         while game.ply > 2:
             game.undo()
             side = game.to_play
+            if all(cell[0] != side for cell in wanted):
+                continue
             position = Game.from_position(self.rules, game.position, side)
             closer = won_later[side]
             plies = self.judge.length(position, LOOK if closer else GLANCE, longest if closer else GLANCE_PLIES)
@@ -170,9 +172,9 @@ def _look(job: tuple[int, frozenset[tuple[str, int]]]) -> tuple[list[Entry], int
 
 def mine(options: argparse.Namespace, rules: Rules) -> tuple[list[Entry], int, int]:
     """Return the entries, the number of games they are from, and how many positions were tried."""
-    known: set[bytes] = set()
-    entries: list[Entry] = []
-    filled: Counter[tuple[str, int]] = Counter()
+    entries = [] if options.begin is None else list(read_suite(options.begin, rules).entries)
+    known = {canonical(entry.game(rules)) for entry in entries}
+    filled = Counter((entry.side, entry.plies) for entry in entries)
     cells = [(side, plies) for side in SIDES for plies in options.lengths]
     began, games, tried = time.monotonic(), 0, 0
     with ProcessPoolExecutor(options.workers, initializer=_begin, initargs=(options,)) as pool:
@@ -214,6 +216,7 @@ def main() -> None:
         names = ["alphabeta-v1:depth=2", "alphabeta-v1:depth=3"]
         parser.add_argument(f"--{side}", nargs="+", default=names, metavar="PLAYER", help=f"players for the {side}")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--begin", type=Path, metavar="FILE", help="entries to begin with, from another such file")
     parser.add_argument("--version", default="v1", help="version in the file's name")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder")
     options = parser.parse_args()
@@ -223,19 +226,29 @@ def main() -> None:
     if path.exists():
         parser.error(f"{path} exists; suites are never changed, make the next version")
     entries, games, tried = mine(options, rules)
+    begun = {}
+    if options.begin is not None:
+        lines = options.begin.read_text(encoding="utf-8").splitlines()
+        begun = {f"first {key}": value for key, value in (line[2:].split(": ", 1) for line in lines if line[0] == "#")}
+        begun = {key: begun[key] for key in ("first entries", "first kept", "first games", "first command")}
     body = "".join(entry_line(entry) + "\n" for entry in entries)
     counts = Counter((entry.side, entry.plies) for entry in entries)
     by_length = "; ".join(
         f"{side} " + ", ".join(f"{counts[side, plies]} of {plies} plies" for plies in options.lengths) for side in SIDES
     )
     command = ["python", "tools/make_suite.py", *sys.argv[1:]]
-    if "--minutes" in command:
-        at = command.index("--minutes")
-        command[at : at + 2] = ["--games", str(games)]  # says the same whatever the machine
+    # What is the same on every machine: how many games, not how long; no folders.
+    for option, value in (("--minutes", ["--games", str(games)]), ("--workers", []), ("--out", [])):
+        if option in command:
+            at = command.index(option)
+            command[at : at + 2] = value
+    if options.begin is not None:
+        command[command.index(str(options.begin))] = options.begin.name
     header = {
         "suite": path.stem,
         "game": rules.name,
-        "entries": f"{len(entries)} of {tried} won positions from {games} games; {by_length}",
+        "entries": f"{len(entries)}, from {tried} won positions of {games} games{' and the first ones' * bool(begun)}; "
+        + by_length,
         "columns": "position | side to play, which wins by force | plies of its shortest win | moves that keep the win "
         "with the plies of a proven win | moves that could not be settled, - none, * all others | where it is from",
         "judged": "every other legal move does not keep the win: the side to play cannot force it any more, "
@@ -247,6 +260,7 @@ def main() -> None:
         "games": f"attackers {', '.join(options.attackers)}, defenders {', '.join(options.defenders)}, after 2 to 6 "
         f"random plies, {options.noise:.0%} of the moves random, seed {options.seed}",
         "command": " ".join(command),
+        **begun,
         "sha256": hashlib.sha256(body.encode()).hexdigest(),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
