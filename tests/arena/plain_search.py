@@ -31,16 +31,16 @@ def _forced(
     stack: np.ndarray,
     moves: np.ndarray,
     undo: np.ndarray,
-    killer: np.ndarray,
+    success: np.ndarray,
 ) -> int:
     """Return 1 where `side` can force a win within `depth` plies (below LEVELS), 0 where not, -1 after `limit` moves.
 
     Repetition ends nothing here: whoever can force a win in so many plies can force it without one.
 
     Args:
-        known: uint64 (power of two, 2), for a mixed key its sum with the answer; overwritten freely.
+        known: uint64 (power of two, 2), a position's key mixed with depth and side, and the answer; overwritten freely.
         stack: int64 (LEVELS + 1, 3); moves int16 (LEVELS + 1, M); undo int16 (LEVELS + 1, 8).
-        killer: int16 (LEVELS + 1,), the move that last decided a level.
+        success: int64 (2, A), how often and how high up each side's moves have decided a position.
     """
     level, made = 0, 0
     opened = False
@@ -53,7 +53,7 @@ def _forced(
         own = pos.info[TO_PLAY] == side
         if not opened:
             opened = True
-            mixed = (pos.key[0] + np.uint64(left)) * MIX
+            mixed = (pos.key[0] + np.uint64(2 * left + side)) * MIX
             slot = np.int64((mixed >> np.uint64(20)) & mask)
             if immediate_win(t, pos) >= 0:
                 value = 1 if own and left > 0 else 0
@@ -63,9 +63,6 @@ def _forced(
                 value = np.int64(known[slot, 1])
             else:
                 node[COUNT], node[TRIED] = write_moves(t, pos, moves[level]), 0
-                for index in range(1, node[COUNT]):
-                    if moves[level, index] == killer[level]:
-                        moves[level, index], moves[level, 0] = moves[level, 0], moves[level, index]
         elif value < 0 and node[TRIED] == node[COUNT]:
             value = 0 if own else 1
         if value < 0:
@@ -74,7 +71,14 @@ def _forced(
                     level -= 1
                     unmake(t, pos, undo[level])
                 return -1
-            node[MOVE] = moves[level, node[TRIED]]
+            # What has decided most comes first.
+            at, worth = node[TRIED], success[pos.info[TO_PLAY]]
+            best = at
+            for index in range(at + 1, node[COUNT]):
+                if worth[moves[level, index]] > worth[moves[level, best]]:
+                    best = index
+            moves[level, at], moves[level, best] = moves[level, best], moves[level, at]
+            node[MOVE] = moves[level, at]
             node[TRIED] += 1
             made += 1
             reason = make(t, pos, node[MOVE], undo[level])
@@ -90,7 +94,7 @@ def _forced(
             continue
         # The value of this node goes up one level; it may decide that one too.
         if not ended:
-            mixed = (pos.key[0] + np.uint64(left)) * MIX
+            mixed = (pos.key[0] + np.uint64(2 * left + side)) * MIX
             slot = np.int64((mixed >> np.uint64(20)) & mask)
             known[slot, 0], known[slot, 1] = mixed, np.uint64(value)
         ended = False
@@ -99,7 +103,7 @@ def _forced(
         level -= 1
         unmake(t, pos, undo[level])
         if (value == 1) == (pos.info[TO_PLAY] == side):
-            killer[level] = stack[level, MOVE]
+            success[pos.info[TO_PLAY], stack[level, MOVE]] += (depth - level) * (depth - level)
         else:
             value = -1
 
@@ -110,18 +114,19 @@ class PlainSearch:
     def __init__(self, game: str) -> None:
         rules = Game(game).rules
         self._tables, self._position = tables(rules), new_position(rules)
-        self._known = np.zeros((1 << 20, 2), np.uint64)
+        self._known = np.zeros((1 << 22, 2), np.uint64)
         self._stack = np.zeros((LEVELS + 1, 3), np.int64)
         self._moves = np.zeros((LEVELS + 1, 4 * rules.cells), np.int16)
         self._undo = np.zeros((LEVELS + 1, 8), np.int16)
 
     def forced(self, game: Game, side: str, depth: int, limit: int = 1 << 60) -> bool | None:
-        """Whether `side` can force a win within `depth` plies; None where `limit` moves did not suffice."""
+        """Whether `side` can force a win within `depth` plies; None where `limit` moves did not suffice, or LEVELS."""
         if game.outcome is not None:
             return game.outcome.winner == side
+        if depth >= LEVELS:
+            return None
         copy_position(game.arrays, self._position)
-        self._known.fill(0)
-        killer = np.full(LEVELS + 1, -1, np.int16)
-        arrays = (self._known, self._stack, self._moves, self._undo, killer)
+        success = np.zeros((2, game.rules.actions), np.int64)
+        arrays = (self._known, self._stack, self._moves, self._undo, success)
         answer = _forced(self._tables, self._position, SIDES.index(side), depth, limit, *arrays)
         return None if answer < 0 else bool(answer)
