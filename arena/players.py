@@ -31,6 +31,10 @@ SIMULATIONS = 64
 BOARD_CACHE = 1 << 14
 """Evaluations that a network remembers which plays or analyses one game."""
 
+VALUE_SCALE = 0.3
+"""How strongly a network's search trusts values against the policy in matches (docs/LOG.md): three times as strongly as in
+self-play, which has to find things out."""
+
 _GROUPS = 2
 _TABLE_MEGABYTES = 16
 _CLEAR_LEAD = 500  # alpha-beta's score, in hundredths of an attacker, that is shown as an expectation of tanh(1) = 0.76
@@ -224,8 +228,9 @@ class CheckpointPlayer:
         self._simulations, self.seconds = simulations, seconds
         discount = checkpoint.header.discount
         # A match has to come out the same whichever games are asked for together, so each game goes its own way there.
-        match = SearchConfig(discount=discount, leaves=1 if seconds is None else 0)  # type: ignore[call-arg]
-        board = SearchConfig(discount=discount, reuse=True, cache=BOARD_CACHE)  # type: ignore[call-arg]
+        common: dict[str, Any] = {"discount": discount, "value_scale": VALUE_SCALE}
+        match = SearchConfig(**common, leaves=1 if seconds is None else 0)
+        board = SearchConfig(**common, reuse=True, cache=BOARD_CACHE)
 
         def search(config: SearchConfig) -> Search:
             # float32: which dtype is faster is a matter of the moment, and a match has to come out the same again.
