@@ -168,6 +168,8 @@ class EngineServer:
         try:
             lines = max(1, min(MOST_LINES, int(words[0]) if words else 1))
             seconds = max(_A_MOMENT, float(words[1]) if len(words) > 1 else SECONDS)
+            if not seconds <= protocol.MOST_SECONDS:
+                raise ValueError
         except ValueError:
             raise ValueError(f"analyze needs a number of moves and seconds, not {text[:40]!r}") from None
         if game.outcome is not None:

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import json
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -153,8 +154,16 @@ def _sprt(options: argparse.Namespace, stored: Mapping[str, Any]) -> Sprt | None
 
 def _player_texts(options: argparse.Namespace, stored: Mapping[str, Any]) -> tuple[str, str]:
     """The two players' texts: those asked for, else those of the match that goes on, else the usual ones."""
-    player = options.player or stored.get("player") or default_player(options.game)
     clock = options.depth is not None or options.seconds is not None
+    # A folder may come from a stranger, and a program runs only where the command line names it.
+    for option, asked in (("player", options.player), ("opponent", options.opponent or clock)):
+        text = str(stored.get(option, ""))
+        if not asked and text.startswith(f"{ENGINE}:"):
+            named = "as PLAYER" if option == "player" else "with --opponent"
+            raise ValueError(
+                f"the {option} of this match is a program; to run it, name it {named}: {shlex.quote(text)}"
+            )
+    player = options.player or stored.get("player") or default_player(options.game)
     if options.opponent is None and not clock and "opponent" in stored:
         return player, stored["opponent"]
     return player, with_clock(options.opponent or ALPHABETA, options.depth, options.seconds)

@@ -32,8 +32,8 @@ BOARD_CACHE = 1 << 14
 """Evaluations that a network remembers which plays or analyses one game."""
 
 VALUE_SCALE = 0.3
-"""How strongly a network's search trusts values against the policy in matches (docs/LOG.md): three times as strongly as in
-self-play, which has to find things out."""
+"""How strongly a network's search trusts values against the policy in matches: three times as strongly as in self-play,
+which has to find things out (docs/LOG.md)."""
 
 _GROUPS = 2
 _TABLE_MEGABYTES = 16

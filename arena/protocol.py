@@ -28,6 +28,12 @@ CRITICAL, NOT_CRITICAL = -1, 0
 """Codes of the engine's `error`."""
 
 
+MOST_SECONDS = 86_400.0
+"""Time that any one move or analysis gets at most, a day: timers of operating systems cannot wait for ever."""
+
+_MOST_CLOCK = 10**12
+
+
 @dataclass(frozen=True, slots=True)
 class Clock:
     """The time that a side has left.
@@ -67,8 +73,10 @@ class Clock:
                 raise ValueError
             left = tuple(int(word.rstrip("*")) for word in words[:2])
             period, *periods = (*(int(word) for word in words[2:5]), 0, 0, 0)[:3]
+            if any(abs(number) > _MOST_CLOCK for number in (*left, period, *periods)):
+                raise ValueError
         except ValueError:
-            raise ValueError(f"{text!r} is no clock, as '60000 60000 10 3 3'") from None
+            raise ValueError(f"{text[:60]!r} is no clock, as '60000 60000 10 3 3'") from None
         over = tuple(word.endswith("*") for word in words[:2])
         return cls((left[0], left[1]), (over[0], over[1]), period, (periods[0], periods[1]))
 
@@ -82,9 +90,10 @@ class Clock:
         left = self.milliseconds[number] / 1000
         if left < 0:
             return None
-        if self.overtime[number]:
-            return max(0.001, 0.95 * left - 0.01)
-        return max(0.001, min(0.5 * left, left / moves + (0.8 * self.period if self.periods[number] else 0.0)))
+        share = 0.95 * left - 0.01
+        if not self.overtime[number]:
+            share = min(0.5 * left, left / moves + (0.8 * self.period if self.periods[number] else 0.0))
+        return min(MOST_SECONDS, max(0.001, share))
 
 
 def position_text(game: Game) -> str:

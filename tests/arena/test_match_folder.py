@@ -262,6 +262,20 @@ def test_a_killed_match_goes_on_by_the_door(tmp_path: Path) -> None:
     assert {**json.loads(file.read_text()), "seconds": 0} == {**result, "seconds": 0}
 
 
+@pytest.mark.parametrize("role", ["player", "opponent"])
+def test_a_folder_starts_no_program(role: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, trace = tmp_path / "m", tmp_path / "trace"
+    assert (
+        evaluate.main(["random", "--opponent", "random", "--games", "2", "--save", str(folder), "--threads", "1"]) == 0
+    )
+    manifest = folder / "match.json"
+    settings = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**settings, role: f"engine:touch {trace}"}))
+    assert evaluate.main(["--resume", str(folder)]) == 2
+    assert f"the {role} of this match is a program" in capsys.readouterr().err
+    assert not trace.exists()
+
+
 def test_the_door_goes_on_only_with_the_same_match(
     tmp_path: Path, checkpoints: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
