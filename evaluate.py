@@ -108,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Does what the command line asks for; 2 for bad input, 130 when interrupted."""
     parser, owners = arguments()
     options = parser.parse_args(argv)
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)  # paths and what programs say are text
     try:
         mode = choose_mode(parser, owners, argv)
         check_numbers(options)

@@ -140,7 +140,12 @@ def game_of(games: list[str], source: Path, wanted: str | None) -> Rules:
 @contextmanager
 def ladder_progress(console: Console) -> Iterator[Callable[[str, int, int, Standing], None]]:
     """Shows a bar of the games played; yields what `play_ladder` is to tell about its progress."""
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("games · now {task.fields[note]}"), TimeElapsedColumn())
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("games · now {task.fields[note]}", markup=False),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=None, note="starting")
 

@@ -132,9 +132,13 @@ def _check(options: argparse.Namespace) -> None:
     if options.save is not None and options.resume is not None:
         raise ValueError("--save and --resume: one folder is enough, and --resume goes on writing to its own")
     folder = options.save or options.resume
-    if options.json is not None and folder is not None and options.json.absolute() == folder.absolute():
+    if options.json is not None and folder is not None:
         name = "--save" if options.save is not None else "--resume"
-        raise ValueError(f"--json and {name} are both {options.json}: give them different names")
+        file, inside = (Path(os.path.realpath(path)) for path in (options.json, folder))
+        if file == inside:
+            raise ValueError(f"--json and {name} are both {options.json}: give them different names")
+        if inside in file.parents:
+            raise ValueError(f"--json {options.json} lies in the match's folder {folder}: put the result elsewhere")
     if options.save is not None:
         if not options.save.is_dir():
             check_writable("--save", options.save)

@@ -282,5 +282,5 @@ def game_score(game: Game, side: str) -> float:
 
 
 def tag_text(text: str) -> str:
-    """A text without what would end a record's tag early."""
-    return re.sub(r"[\[\]\s]", " ", text)
+    """A text without what would end a record's tag early, and without control characters."""
+    return re.sub(r"[\[\]\s\x00-\x1f\x7f-\x9f]", " ", text)

@@ -71,7 +71,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
 @contextmanager
 def suite_progress(console: Console) -> Iterator[Callable[[int, int, int], None]]:
     """Shows a bar of the positions answered; yields what `run_suite` is to tell about its progress."""
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("positions · {task.fields[note]}"), TimeElapsedColumn())
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("positions · {task.fields[note]}", markup=False),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=None, note="starting")
 

@@ -22,7 +22,12 @@ _NAMES = {"player": "first player", "opponent": "opponent"}
 @contextmanager
 def match_progress(console: Console) -> Iterator[Callable[[Standing], None]]:
     """Shows a bar of the games that are over; yields what `play_match` is to tell about its progress."""
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("games over · {task.fields[note]}"), TimeElapsedColumn())
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("games over · {task.fields[note]}", markup=False),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=None, note="starting")
 

@@ -9,18 +9,21 @@ from pathlib import Path
 
 import pytest
 from engines import command, player
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import evaluate
 from arena.engine_player import EngineError, EnginePlayer
 from arena.engine_process import Closed, EngineProcess
-from arena.fault import CRASHED, ERROR, FLOOD, ILLEGAL, TIME, Fault
+from arena.fault import CRASHED, ERROR, FLOOD, ILLEGAL, KINDS, TIME, Fault
 from arena.match import MatchResult, play_match
+from arena.match_result import tag_text
 from arena.openings import Opening
 from arena.player_text import PlayerError, read_player
 from arena.players import RandomPlayer, parse_player
 from arena.protocol import position_text
 from env import RULES, Game
-from env.records import format_record, parse_record
+from env.records import format_record, parse_record, record_of
 
 BRANDUBH = RULES["brandubh"]
 OPENINGS = [Opening("standard", ("d1-c1",), "test", 1), Opening("standard", ("d2-e2", "d3-c3"), "test", 2)]
@@ -107,6 +110,19 @@ def test_programs_that_fail_lose_that_game(name: str, kind: str, said: str) -> N
         text = format_record(record)
         assert f"[fault:{kind}: " in text
         assert Fault.parse(parse_record(text).tags["fault"]).kind == kind
+
+
+@given(st.sampled_from(KINDS), st.text())
+@example(ERROR, "]")
+@example(ERROR, "")
+@example(CRASHED, "\x1b[31m\x00 red [/red]\u0085")
+def test_faults_are_read_back_from_records_as_they_were(kind: str, text: str) -> None:
+    fault = Fault(kind, text)
+    assert str(fault).isprintable()
+    game = Game("brandubh")
+    game.forfeit("attackers")
+    record = parse_record(format_record(record_of(game, None, fault=tag_text(str(fault)))))
+    assert Fault.parse(record.tags["fault"]) == fault
 
 
 def test_a_program_that_says_no_hello_is_given_five_seconds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -224,3 +224,28 @@ def test_a_mode_is_chosen_by_its_option_and_refuses_those_of_others(
     ):
         assert evaluate.main(["random", *arguments]) == 2
         assert capsys.readouterr().err == f"evaluate.py: {said}\n"
+
+
+def test_what_programs_say_and_files_are_called_is_printed_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("arena.match_command.match_notes", lambda *_: ["a [bold]brave[/red] note :bug:"])
+    file = tmp_path / "[bold]r.json"
+    assert evaluate.main(["random", "--opponent", "random", "--games", "2", "--json", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "a [bold]brave[/red] note :bug:" in out
+    assert "[bold]r.json" in out.replace("\n", "")
+
+
+@pytest.mark.parametrize("name", ["m/match.json", "m/0001.otg", "m/new.json", "link/match.json"])
+def test_the_result_is_not_written_into_the_match(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "m"
+    assert evaluate.main(["random", "--opponent", "random", "--games", "2", "--save", str(folder)]) == 0
+    (tmp_path / "link").symlink_to(folder)
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    capsys.readouterr()
+    assert evaluate.main(["--resume", str(folder), "--json", str(tmp_path / name)]) == 2
+    assert "lies in the match's folder" in capsys.readouterr().err
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
