@@ -135,7 +135,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
+def main_until_told_to_end() -> int:
+    """As `main`; the signal that asks a process to end does what Ctrl-C does, and the status is then 143."""
+    told = False
+
+    def tell(*_: object) -> None:
+        nonlocal told
+        told = True
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, tell)
+    try:
+        status = main()
+    except KeyboardInterrupt:
+        status = 130
+    return 143 if told else status
+
+
 if __name__ == "__main__":
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(main())
+    sys.exit(main_until_told_to_end())

@@ -176,6 +176,8 @@ class _Seat:
             self.process = EngineProcess(arguments)
         except (OSError, ValueError) as error:
             raise _Failed(CRASHED, f"it cannot be started ({error})") from None
+        if self._failed:  # everything was ended while this one was being started
+            self.process.kill()
         deadline = self.process.started + protocol.HELLO_SECONDS
         while self._command(deadline, f"no hello within {protocol.HELLO_SECONDS:g} s")[0] != "hello":
             pass

@@ -47,10 +47,13 @@ class EngineProcess:
         self._last_words = b""
         self._ending = False
         self._end_lock = threading.Lock()
+        self._closed = False
+        self._left = threading.Event()
+        self._signal_lock = threading.Lock()
         self._threads = [
             threading.Thread(target=work, daemon=True) for work in (self._read, self._read_errors, self._write)
         ]
-        for thread in self._threads:
+        for thread in (*self._threads, threading.Thread(target=self._watch, daemon=True)):
             thread.start()
 
     @property
@@ -72,21 +75,22 @@ class EngineProcess:
         Raises:
             Closed: there will be none.
         """
+        if self._closed:
+            raise Closed
         try:
             line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
         except Empty:
             return None
         if line is None:
-            self._lines.put(None)  # for whoever asks next
+            self._closed = True
             raise Closed
         return line
 
     def last_words(self) -> str:
         """How it ended, and the last line that it wrote to its standard error, if any."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(POLITE_SECONDS)
+        self._left.wait(POLITE_SECONDS)
         self._threads[1].join(0.2)
-        status = self._process.poll()
+        status = self._process.returncode
         how = "its output is closed" if status is None else f"it ended with status {status}"
         said = [line.strip() for line in self._last_words.decode("ascii", "replace").splitlines() if line.strip()]
         return how + (f", and said: {said[-1][:200]}" if said else "")
@@ -100,12 +104,12 @@ class EngineProcess:
             if farewell:
                 self.send(*farewell)
             self._outgoing.put(None)
-            if farewell and self._left():
+            if farewell and self._left.wait(POLITE_SECONDS):
                 self._clear()
                 return
             for number in ("SIGTERM", "SIGKILL"):
                 self._signal(getattr(signal, number, signal.SIGTERM))
-                if self._left():
+                if self._left.wait(POLITE_SECONDS):
                     break
             self._clear()
 
@@ -113,21 +117,33 @@ class EngineProcess:
         """Ends the process at once."""
         self._signal(getattr(signal, "SIGKILL", signal.SIGTERM))
 
-    def _left(self) -> bool:
-        try:
-            self._process.wait(POLITE_SECONDS)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
-
     def _signal(self, number: int) -> None:
-        if self._process.poll() is not None:
-            return
-        with contextlib.suppress(OSError):
+        with self._signal_lock, contextlib.suppress(OSError):
+            if self._process.returncode is not None:
+                return
             if os.name == "posix":
                 os.killpg(self._process.pid, number)
             else:
                 self._process.terminate()
+
+    def _watch(self) -> None:
+        """Waits for the process to end, and ends what it has started and left behind."""
+        if hasattr(os, "waitid"):  # until it is waited for in earnest, nobody else is given its number
+            with contextlib.suppress(OSError):
+                os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+            self._signal(getattr(signal, "SIGKILL", signal.SIGTERM))
+            with self._signal_lock:
+                self._process.wait()
+        else:
+            self._process.wait()
+            if os.name == "posix":
+                with contextlib.suppress(OSError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+        self._left.set()
+        # Whoever got away in a session of its own may hold the output open: nobody waits for what it says.
+        self._threads[0].join(POLITE_SECONDS)
+        if self._threads[0].is_alive():
+            self._put(None)
 
     def _clear(self) -> None:
         for thread in self._threads:
@@ -158,7 +174,7 @@ class EngineProcess:
                 self._lines.put(line, timeout=0.1)
                 return True
             except Full:  # a process that talks faster than it is listened to has to wait
-                if self._ending:
+                if self._ending or self._closed:
                     return False
 
     def _read_errors(self) -> None:

@@ -1,6 +1,7 @@
 """Other programs as players: every way in which they may fail costs them the game and nobody anything else."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -152,6 +153,29 @@ def test_a_program_that_hears_no_signal_is_ended_with_its_children(tmp_path: Pat
     assert processes(group=process.process_id) == []
 
 
+@pytest.mark.parametrize("kind", ["orphans", "runaway"])
+def test_a_program_that_leaves_its_children_behind_has_crashed(kind: str) -> None:
+    process = EngineProcess([sys.executable, *command(kind).split()[1:]])
+    assert process.line(time.monotonic() + 60) == "hello"
+    process.send("position")
+    with pytest.raises(Closed):
+        process.line(time.monotonic() + 6)
+    assert process.last_words() == "it ended with status 5, and said: gone"
+    with pytest.raises(Closed):
+        process.line(time.monotonic())
+    assert processes(group=process.process_id) == []
+    process.end()
+
+
+def test_children_go_with_the_program_that_takes_its_leave() -> None:
+    process = EngineProcess([sys.executable, *command("orphans", "politely").split()[1:]])
+    assert process.line(time.monotonic() + 60) == "hello"
+    assert process.line(time.monotonic() + 0.2) is None
+    process.end("goodbye")
+    assert process.last_words().startswith("it ended with status 0")
+    assert processes(group=process.process_id) == []
+
+
 def test_lines_are_read_as_they_come_and_nobody_waits_for_a_reader(tmp_path: Path) -> None:
     process = EngineProcess([sys.executable, *command("deaf").split()[1:]])
     assert process.line(time.monotonic() + 60) == "hello"
@@ -252,14 +276,13 @@ def test_the_door_tells_who_failed_and_how(capsys: pytest.CaptureFixture[str], t
     out = " ".join(capsys.readouterr().out.split())
     assert "forfeited by the opponent: crashed" in out
     assert "Game 1, forfeited by the opponent: crashed: it ended with status 7, and said: out of cheese." in out
-    assert evaluate.main(["--resume", str(folder)]) == 0
+    assert evaluate.main(["--resume", str(folder), "--opponent", player("crash")]) == 0
     assert "forfeited by the opponent: crashed" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends the POSIX signal")
-def test_ctrl_c_ends_the_programs_too(tmp_path: Path) -> None:
-    import signal
-
+@pytest.mark.parametrize(("name", "status"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_ctrl_c_and_kill_end_the_programs_too(name: str, status: int, tmp_path: Path) -> None:
     log, folder = tmp_path / "log", tmp_path / "games"
     arguments = ["random", "--opponent", player("slow", 60, str(log)), "--games", "4", "--threads", "1"]
     arguments += ["--save", str(folder)]
@@ -275,11 +298,11 @@ def test_ctrl_c_ends_the_programs_too(tmp_path: Path) -> None:
             while not log.exists() or log.read_text().count("play ") < 3:
                 assert process.poll() is None and time.monotonic() < end
                 time.sleep(0.05)
-            process.send_signal(signal.SIGINT)
+            process.send_signal(getattr(signal, name))
             out, err = process.communicate(timeout=60)
         finally:
             process.kill()
-    assert process.returncode == 130, err
+    assert process.returncode == status, err
     assert f"--resume {folder}" in " ".join(out.split())
     if Path("/proc/self/stat").exists():
         running = [(folder / "cmdline").read_bytes() for folder in Path("/proc").glob("[0-9]*") if folder.exists()]
