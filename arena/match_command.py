@@ -17,7 +17,15 @@ from rich.console import Console
 from arena.command_line import check_players, check_writable, choose_rules
 from arena.files import write_text
 from arena.match import AT_ONCE, default_max_plies, pair_openings, play_match
-from arena.match_folder import MatchFolder, is_begun, openings_checksum, player_checksum, read_settings
+from arena.match_folder import (
+    MOST_PLIES,
+    MOST_SEED,
+    MatchFolder,
+    is_begun,
+    openings_checksum,
+    player_checksum,
+    read_settings,
+)
 from arena.match_result import ROLES, MatchResult
 from arena.openings import Opening, load_openings
 from arena.player_text import ALPHABETA, ENGINE, PlayerText, read_player
@@ -129,6 +137,9 @@ def _check(options: argparse.Namespace) -> None:
             raise ValueError(f"--{name.replace('_', '-')} {value}: has to be at least 1")
     if options.max_plies is not None and options.max_plies < 1:
         raise ValueError(f"a limit of {options.max_plies} plies: at least 1")
+    for name, most in (("max_plies", MOST_PLIES), ("seed", MOST_SEED)):
+        if (value := getattr(options, name)) is not None and value > most:
+            raise ValueError(f"--{name.replace('_', '-')} {value}: at most {most}")
     if options.save is not None and options.resume is not None:
         raise ValueError("--save and --resume: one folder is enough, and --resume goes on writing to its own")
     folder = options.save or options.resume

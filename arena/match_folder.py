@@ -16,14 +16,18 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from arena.command_line import MOST_GAMES
 from arena.fault import Fault
 from arena.files import write_text
 from arena.match_result import ROLES, MoveTimes, PlayedGame, game_record, game_score, tag_text
 from arena.openings import Opening
 from arena.player_text import PlayerText
-from env import Rules
+from arena.sprt import Sprt
+from env import RULES, Rules
 from env.files import lock_file, remove_drafts
 from env.records import Record, format_record, parse_record
 from env.rules import SIDES
@@ -31,10 +35,35 @@ from env.rules import SIDES
 MANIFEST = "match.json"
 LOCK = "lock"
 FORMAT = 1
+MOST_PLIES = 1_000_000
+MOST_SEED = 1 << 64
 _RECORD = re.compile(r"(\d{4,6})\.otg")
 _LEFT_OVER = re.compile(rf"{LOCK}|\..*\.tmp")  # by a process that was killed while it began
 
 Settings = Mapping[str, Any]
+
+_Text = Annotated[str, Field(min_length=1, max_length=10_000)]
+_Checksum = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
+_Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+
+
+class _Manifest(BaseModel):
+    """What `match.json` may hold; what a part of the program leaves out (as tests do) may be missing."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    player: _Text
+    opponent: _Text
+    player_checksum: _Checksum = ""
+    opponent_checksum: _Checksum = ""
+    game: _Text = next(iter(RULES))
+    layout: _Text = ""
+    openings: _Text = ""
+    openings_checksum: _Checksum = ""
+    games: int = Field(ge=1, le=MOST_GAMES)
+    max_plies: int = Field(default=1, ge=1, le=MOST_PLIES)
+    seed: int = Field(ge=0, le=MOST_SEED)
+    sprt: tuple[_Number, _Number, _Number, _Number] | None = None
 
 
 class MatchFolderError(ValueError):
@@ -179,14 +208,29 @@ def read_settings(path: Path) -> dict[str, Any]:
     manifest = path / MANIFEST
     try:
         settings = json.loads(manifest.read_text(encoding="utf-8"))
+        if not isinstance(settings, dict):
+            raise ValueError("it is no object with names and values")
         form = settings.pop("format")
     except (FileNotFoundError, NotADirectoryError):
         raise MatchFolderError(f"{path} is no match's folder: it has no {MANIFEST}") from None
-    except (OSError, ValueError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, RecursionError) as error:
         said = "it tells no format" if isinstance(error, KeyError) else error
+        said = "it is nested too deeply" if isinstance(error, RecursionError) else said
         raise MatchFolderError(f"{manifest} is damaged ({said}); begin a new match in another folder") from None
     if form != FORMAT:
-        raise MatchFolderError(f"{manifest} has format {form!r}, and this version reads {FORMAT}")
+        raise MatchFolderError(f"{manifest} has format {str(form)[:40]!r}, and this version reads {FORMAT}")
+    try:
+        _Manifest.model_validate_json(json.dumps(settings))
+        if settings.get("game", next(iter(RULES))) not in RULES:
+            raise ValueError(f"game {settings['game'][:40]!r}: there are {', '.join(RULES)}")
+        if settings.get("sprt") is not None:
+            Sprt(*settings["sprt"])
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        said = f"{' '.join(map(str, first['loc']))[:80]}: {first['msg'][:1].lower()}{first['msg'][1:]}"
+        raise MatchFolderError(f"{manifest} is damaged ({said}); begin a new match in another folder") from None
+    except ValueError as error:
+        raise MatchFolderError(f"{manifest} is damaged ({error}); begin a new match in another folder") from None
     return settings
 
 

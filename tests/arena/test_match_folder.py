@@ -183,6 +183,46 @@ def test_a_folder_is_of_one_match_and_of_one_process(tmp_path: Path) -> None:
         MatchFolder(tmp_path / "m", SETTINGS)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", "it is no object"),
+        ("7", "it is no object"),
+        ("[" * 100_000, "it is nested too deeply"),
+        ('{"format": 1, "player": ' + '{"a":' * 5000 + "1" + "}" * 5000 + "}", "nested too deeply|player: "),
+        ('{"format": 1, "games": ' + "9" * 5000 + "}", "digit"),
+        ({"sprt": 5}, "sprt: input should be a valid"),
+        ({"sprt": [0, 5, 0.05]}, "sprt 3: field required"),
+        ({"sprt": [0, 5, "x", 0.05]}, "sprt 2: input should be a valid number"),
+        ({"sprt": [0, 1e300, 0.05, 0.05]}, "Elo lies between"),
+        ({"sprt": [0, float("nan"), 0.05, 0.05]}, "sprt"),
+        ({"player": 5}, "player: input should be a valid string"),
+        ({"opponent": None}, "opponent: input should be a valid string"),
+        ({"game": "chess"}, "game 'chess': there are"),
+        ({"game": [1]}, "game: input should be a valid string"),
+        ({"games": "x"}, "games: input should be a valid integer"),
+        ({"games": 1e300}, "games: "),
+        ({"games": 10**12}, "games: input should be less than or equal to 100000"),
+        ({"games": True}, "games: input should be a valid integer"),
+        ({"seed": "x"}, "seed: input should be a valid integer"),
+        ({"seed": -4}, "seed: input should be greater than or equal to 0"),
+        ({"max_plies": [1]}, "max_plies: input should be a valid integer"),
+        ({"openings_checksum": "x"}, "openings_checksum: "),
+        ({"surprise": 1}, "surprise: extra inputs are not permitted"),
+    ],
+)
+def test_a_damaged_manifest_is_refused_with_what_is_wrong(
+    text: str | dict[str, object], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if isinstance(text, dict):
+        text = json.dumps({"format": 1, **SETTINGS, **text})
+    (tmp_path / "match.json").write_text(text)
+    assert evaluate.main(["--resume", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert re.search(rf"match\.json is damaged \(.*({said})", error), error
+    assert error.count("\n") == 1 and len(error) < 1000
+
+
 def test_a_folder_that_was_only_just_begun_is_no_obstacle(tmp_path: Path) -> None:
     folder = tmp_path / "m"
     folder.mkdir()
