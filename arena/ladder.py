@@ -8,6 +8,7 @@ two sides together, the side that is known less counting for more.
 
 from __future__ import annotations
 
+import itertools
 import math
 import shutil
 import time
@@ -20,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from arena.anchors import Known
-from arena.ladder_games import Batch, GameStore, LadderError, batch_of, fingerprint
+from arena.ladder_games import Batch, GameStore, LadderError, batch_of, batch_problem, fingerprint
 from arena.match import Standing, play_match
 from arena.openings import Opening
-from arena.player_text import SUFFIX, checkpoint_header
+from arena.player_text import SUFFIX, PlayerError, checkpoint_header
 from arena.players import parse_player
 from arena.rating import Anchors, Estimate, Rating, SideRating, expected, fit
 from env import Rules
@@ -142,7 +143,7 @@ def opponents(batches: Sequence[Batch]) -> dict[str, int]:
     return counts
 
 
-def find_rungs(source: Path, copies: Path, most: int | None = None) -> list[Rung]:
+def find_rungs(source: Path, copies: Path, most: int | None = None, notes: list[str] | None = None) -> list[Rung]:
     """The checkpoints of a run, in the order of their training, or a single one.
 
     A run that is being trained writes new checkpoints over old ones and deletes some, so they are copied first.
@@ -151,10 +152,10 @@ def find_rungs(source: Path, copies: Path, most: int | None = None) -> list[Rung
         source: a run's folder, or a checkpoint's file.
         copies: a folder for the copies, which the rungs refer to.
         most: how many at most; the first and the last are among them, the others evenly between. `None`: all.
+        notes: sentences about checkpoints of a run that cannot be read, which are left out, are added to it.
 
     Raises:
-        LadderError: there is none.
-        PlayerError, CheckpointError: one cannot be read.
+        LadderError: there is none that can be read.
     """
     if not source.exists():
         raise LadderError(f"{source}: there is no such run or checkpoint")
@@ -165,13 +166,24 @@ def find_rungs(source: Path, copies: Path, most: int | None = None) -> list[Rung
     else:
         files = [source]
     known: dict[int, Path] = {}
+    problems: list[str] = []
     for path in files:
         copy = copies / f"{path.stem}{SUFFIX}"
         try:
+            if path.exists() and not path.is_file():
+                raise PlayerError(f"{path} is no checkpoint: it is not a regular file")
             shutil.copyfile(path, copy)
+            known.setdefault(checkpoint_header(copy).provenance.step, copy)
         except FileNotFoundError:
             continue
-        known.setdefault(checkpoint_header(copy).provenance.step, copy)
+        except PermissionError as error:
+            problems.append(f"{path} cannot be read ({error.strerror})")
+        except PlayerError as error:
+            problems.append(str(error).replace(str(copy), str(path)).rstrip("."))
+    if problems and not known:
+        raise LadderError(problems[0])
+    if notes is not None:
+        notes += [f"{problem}; this checkpoint is left out." for problem in problems]
     if not known:
         raise LadderError(f"{source}: a run without checkpoints (none in checkpoints/, no latest{SUFFIX}); train it")
     chosen = [known[step] for step in sorted(known)]
@@ -229,7 +241,17 @@ def play_ladder(
     """
     if not known.anchors.strengths:
         raise LadderError(f"{known.name} knows no players")
-    batches = {rung.name: _fitting(store.batches(rung.weights, simulations), rules, openings) for rung in rungs}
+
+    def problem(batch: Batch) -> str:
+        if not _fitting([batch], rules, openings):
+            return ""  # of another ladder, which is asked for another time
+        if batch.opponent not in known.anchors.strengths:
+            return f"it is against {batch.opponent[:40]!r}, which is not among the players of {known.name}"
+        return batch_problem(batch, rules, openings)
+
+    batches = {
+        rung.name: _fitting(store.batches(rung.weights, simulations, problem), rules, openings) for rung in rungs
+    }
     wanted = math.ceil(games / BATCH) * BATCH
     interrupted = False
     while not interrupted:
@@ -239,7 +261,9 @@ def play_ladder(
             break
         # Whoever has least: stopped early, every checkpoint has had its share.
         rung = min(short, key=lambda each: played[each.name])
-        number = len(batches[rung.name])
+        # A batch may be missing between others: none is played twice.
+        taken = {batch.seed for batch in batches[rung.name]}
+        number = next(n for n in itertools.count() if _batch_seed(seed, n) not in taken)
         opponent = choose_opponent(known.anchors, *_guess(rung, rungs, batches, known.anchors))
         names = (f"{rung.path}:simulations={simulations}", opponent)
         player, other = (parse_player(text, rules, device=device, threads=threads) for text in names)
@@ -250,7 +274,7 @@ def play_ladder(
             rules,
             _next_openings(openings, number, seed),
             BATCH,
-            seed=seed * 1_000_003 + number,
+            seed=_batch_seed(seed, number),
             progress=partial(progress, rung.name, done, total) if progress else None,
         )
         if interrupted := result.interrupted:
@@ -262,6 +286,10 @@ def play_ladder(
     ratings = fit(rated, known.anchors).players if rated else {}
     layout = openings[0].layout
     return Ladder(source, rules, layout, simulations, known, tuple(rungs), ratings, batches, interrupted)
+
+
+def _batch_seed(seed: int, number: int) -> int:
+    return seed * 1_000_003 + number
 
 
 def choose_opponent(

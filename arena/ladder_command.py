@@ -87,8 +87,9 @@ def make_ladder(options: argparse.Namespace, source: Path, console: Console, gam
     if not 1 <= options.checkpoints <= MOST_CHECKPOINTS:
         raise ValueError(f"--checkpoints {options.checkpoints}: allowed are 1 to {MOST_CHECKPOINTS}")
     with tempfile.TemporaryDirectory(prefix="branan-ladder-") as copies:
+        notes: list[str] = []
         with console.status("looking at the checkpoints"):
-            rungs = find_rungs(source, Path(copies), options.checkpoints)
+            rungs = find_rungs(source, Path(copies), options.checkpoints, notes)
         rules = game_of([rung.game for rung in rungs], source, options.game)
         known = load_anchors(rules, options.layout)
         openings = load_openings(rules, options.layout)
@@ -107,7 +108,7 @@ def make_ladder(options: argparse.Namespace, source: Path, console: Console, gam
                 threads=options.threads,
                 progress=progress,
             )
-    return ladder, list(store.notes)
+    return ladder, notes + store.notes
 
 
 def check_fit_library() -> None:

@@ -13,15 +13,21 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from math import ceil
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from arena.match import MatchResult
+from arena.match import UNFINISHED, MatchResult
+from arena.match_result import game_score
+from arena.openings import Opening
 from arena.rating import RatedGame
+from env import Game, Rules
 from env.files import lock_file, remove_drafts, write_whole
+from env.rules import SIDES
 
 FOLDER = "ladder"
 FORMAT = 1
@@ -46,7 +52,7 @@ class LadderGame(_Model):
         moves: all of them, those of the opening included, with spaces between.
     """
 
-    opening: Annotated[int, Field(ge=1)]
+    opening: Annotated[int, Field(ge=1, le=1_000_000)]
     side: Literal["attackers", "defenders"]
     score: Annotated[float, Field(ge=0, le=1, multiple_of=0.5)]
     reason: str
@@ -114,6 +120,51 @@ def batch_of(result: MatchResult, weights: str, simulations: int, date: str) -> 
     )
 
 
+def batch_problem(batch: Batch, rules: Rules, openings: Sequence[Opening]) -> str:
+    """What shows that a batch is not what was played, or `""`; every game is played again, move by move.
+
+    Args:
+        batch: of this game, from these openings.
+        rules: the game.
+        openings: of the collection that the batch names.
+    """
+    if not batch.games:
+        return "it holds no games"
+    by_number = {opening.number: opening for opening in openings}
+    for count, game in enumerate(batch.games, start=1):
+        if (opening := by_number.get(game.opening)) is None:
+            return f"game {count} begins with opening {game.opening}, which {batch.openings} does not have"
+        if problem := _game_problem(game, opening, rules, batch.max_plies):
+            return f"game {count}: {problem}"
+    played = Counter((game.opening, game.side) for game in batch.games)
+    if any(played[number, SIDES[0]] != played[number, SIDES[1]] for number, _ in played):
+        return "its openings are not all played from both sides"
+    # Openings are used again only where there are fewer than a batch has pairs.
+    if max(played.values()) > ceil(len(batch.games) / (2 * len(openings))):
+        return "it holds some games several times"
+    return ""
+
+
+def _game_problem(stored: LadderGame, opening: Opening, rules: Rules, max_plies: int) -> str:
+    moves = stored.moves.split()
+    if tuple(moves[: len(opening.moves)]) != opening.moves:
+        return f"its moves do not begin with opening {opening.number}"
+    game = Game(rules, opening.layout)
+    for move in moves:
+        try:
+            game.play(move)
+        except ValueError:
+            return f"its move {game.ply + 1} ({move[:12]!r}) cannot be played"
+    if game.outcome is None and stored.reason == "forfeit":
+        game.forfeit(game.to_play)
+    reason = UNFINISHED if game.outcome is None else game.outcome.reason
+    if reason != stored.reason or (game.outcome is None and game.ply < max_plies):
+        return "its moves do not lead to the end that it tells of"
+    if game_score(game, stored.side) != stored.score:
+        return "its points are not those of its moves"
+    return ""
+
+
 def fingerprint(path: Path) -> str:
     """SHA-256, in hexadecimal, of what makes a checkpoint play as it does: game, discount and weights.
 
@@ -174,8 +225,15 @@ class GameStore:
             os.close(self._lock)
             self._lock = None
 
-    def batches(self, weights: str, simulations: int) -> list[Batch]:
-        """All batches of a network, in the order in which they were played."""
+    def batches(
+        self, weights: str, simulations: int, problem: Callable[[Batch], str] = lambda batch: ""
+    ) -> list[Batch]:
+        """All batches of a network, in the order in which they were played.
+
+        Args:
+            weights, simulations: of the network.
+            problem: tells what is wrong with a batch that was read, or `""`; the batch is then left out.
+        """
         if self._folder is None:
             return list(self._memory.get((weights, simulations), []))
         found = []
@@ -183,10 +241,13 @@ class GameStore:
             try:
                 batch = Batch.model_validate_json(path.read_bytes())
             except (OSError, ValidationError):
-                self._note(f"{path} is damaged or of another version; its games are left out.")
+                self._note(f"{path} is damaged, or of another version; its games are left out.")
                 continue
             if (batch.weights, batch.simulations) != (weights, simulations):
                 self._note(f"{path} holds games of another network; they are left out.")
+                continue
+            if said := problem(batch):
+                self._note(f"{path} is damaged: {said}; its games are left out.")
                 continue
             found.append(batch)
         return found

@@ -92,6 +92,8 @@ def source_of(player: str) -> Path:
 def make_report(ladder: Ladder, source: Path, options: argparse.Namespace, notes: list[str]) -> Report:
     """Gathers everything that a report tells beside the ratings."""
     run_data = read_run(source, ladder.rules) if source.is_dir() else None
+    if run_data is not None:
+        notes += run_data.notes
     rung = last_rung(ladder)
     path = _checkpoint_file(source, rung.name)
     report = Report(ladder, run_data, None, None, _command(options, source), notes=notes)

@@ -7,6 +7,7 @@ report of a young run, or of a checkpoint without a run, says less and is writte
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,10 +20,14 @@ from safetensors.numpy import load_file
 
 from env import Game, Rules
 from env.encoding import action_squares, action_symmetries, square_symmetries
+from env.files import memory_errors_of_rust
 from env.rules import SIDES
 
 PLIES = 8
 """Plies of a game that count as its opening."""
+
+LARGEST = 1e15
+"""Of a metric; what is beyond is no measurement, and drawing it overflows."""
 
 MOST_GAMES = 400
 """Self-play games that a heat map is drawn from."""
@@ -56,12 +61,14 @@ class RunData:
         rows: metrics, one an iteration, ascending.
         config: the settings, nested; {} where they are missing.
         openings: early and late games; fewer where only few iterations are kept.
+        notes: sentences about what is damaged and left out.
     """
 
     name: str
     rows: list[Row] = field(default_factory=list)
     config: dict[str, Any] = field(default_factory=dict)
     openings: list[Openings] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def column(self, name: str) -> tuple[list[float], list[float], list[float]]:
         """Core-minutes, positions and values of a metric, of the iterations that have it."""
@@ -75,51 +82,91 @@ class RunData:
 
 def read_run(folder: Path, rules: Rules) -> RunData:
     """Reads what there is of a run."""
-    return RunData(
-        folder.resolve().name, _read_rows(folder / "metrics.jsonl"), _read_config(folder), _read_openings(folder, rules)
-    )
+    notes: list[str] = []
+    rows = _read_rows(folder / "metrics.jsonl", notes)
+    config = _read_config(folder / "config.yaml", notes)
+    return RunData(folder.resolve().name, rows, config, _read_openings(folder, rules, notes), notes)
 
 
-def _read_rows(path: Path) -> list[Row]:
+def _read_rows(path: Path, notes: list[str]) -> list[Row]:
     rows: dict[float, Row] = {}
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
+        lines = _text(path).splitlines()
+    except FileNotFoundError:
         return []
-    for line in lines:
+    except (OSError, UnicodeDecodeError):
+        notes.append(f"{path} cannot be read; its curves are left out.")
+        return []
+    lost = 0
+    for number, line in enumerate(lines, start=1):
         try:
             row = json.loads(line)
-        except ValueError:
-            continue  # the last line of a run that is being written
-        if isinstance(row, dict) and isinstance(row.get("step"), int):
-            rows[row["step"]] = {key: value for key, value in row.items() if isinstance(value, int | float)}
+        except (ValueError, RecursionError):
+            lost += number < len(lines)  # the last line of a run that is being written may be half of one
+            continue
+        if not isinstance(row, dict) or not isinstance(row.get("step"), int):
+            lost += 1
+            continue
+        numbers = {key: value for key, value in row.items() if type(value) in (int, float)}
+        rows[row["step"]] = {key: value for key, value in numbers.items() if abs(value) <= LARGEST}
+        lost += len(rows[row["step"]]) < len(numbers)
+    if lost:
+        notes.append(f"{path} has {lost} damaged line(s), or numbers that cannot be drawn; these are left out.")
     return [rows[step] for step in sorted(rows)]
 
 
-def _read_config(folder: Path) -> dict[str, Any]:
+def _read_config(path: Path, notes: list[str]) -> dict[str, Any]:
     from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
 
     try:
-        found = YAML(typ="safe", pure=True).load((folder / "config.yaml").read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, YAMLError):
+        found = YAML(typ="safe", pure=True).load(_text(path))
+    except FileNotFoundError:
         return {}
-    return found if isinstance(found, dict) else {}
+    except Exception:  # what the parser raises on text made to fool it is not documented
+        notes.append(f"{path} cannot be read; the settings are left out.")
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {
+        part: {name: value for name, value in settings.items() if _plain(value)}
+        for part, settings in found.items()
+        if isinstance(settings, dict)
+    }
 
 
-def _read_openings(folder: Path, rules: Rules) -> list[Openings]:
+def _text(path: Path) -> str:
+    """Return a file's text; reading a pipe or a device may never end."""
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is not a regular file")
+    return path.read_text(encoding="utf-8")
+
+
+def _plain(value: object) -> bool:
+    """Return whether a setting is one that a page can show: a number or some words, or a few of them."""
+    if isinstance(value, list):
+        return len(value) <= 16 and not any(isinstance(each, list) for each in value) and all(map(_plain, value))
+    if isinstance(value, str):
+        return len(value) <= 200
+    return value is None or (isinstance(value, int | float) and (isinstance(value, float) or abs(value) <= 1 << 64))
+
+
+def _read_openings(folder: Path, rules: Rules, notes: list[str]) -> list[Openings]:
     """Return the openings of the oldest and of the newest iterations that are kept."""
     iterations = sorted(
-        (path for path in (folder / "iterations").glob("[0-9]*") if path.name.isdigit() and int(path.name) > 0),
+        (
+            path
+            for path in (folder / "iterations").glob("[0-9]*")
+            if re.fullmatch("[0-9]+", path.name) and int(path.name) > 0
+        ),
         key=lambda path: int(path.name),
     )
     half = len(iterations) // 2
-    early = _openings_of(iterations[:half] if half else [], rules)
-    late = _openings_of(list(reversed(iterations[half:])), rules)
+    early = _openings_of(iterations[:half] if half else [], rules, notes)
+    late = _openings_of(list(reversed(iterations[half:])), rules, notes)
     return [found for found in (early, late) if found is not None]
 
 
-def _openings_of(folders: Sequence[Path], rules: Rules) -> Openings | None:
+def _openings_of(folders: Sequence[Path], rules: Rules, notes: list[str]) -> Openings | None:
     """Return the openings of the games of some iterations, taken in this order until there are enough."""
     counts = {side: np.zeros(rules.cells) for side in SIDES}
     first: Counter[int] = Counter()
@@ -128,15 +175,14 @@ def _openings_of(folders: Sequence[Path], rules: Rules) -> Openings | None:
     for folder in folders:
         if games >= MOST_GAMES:
             break
-        try:
-            shard = load_file(folder / "shard.safetensors")
-            offsets, moves = shard["move_offsets"], shard["moves"]
-            whole = np.flatnonzero((shard["missing"] == 0) & (shard["layout"] == 0))
-        except (OSError, SafetensorError, KeyError, ValueError):
+        path = folder / "shard.safetensors"
+        if not path.exists():
+            continue
+        if (lines := _read_games(path)) is None:
+            notes.append(f"{path} is damaged; its games are left out of the openings.")
             continue
         used.append(int(folder.name))
-        for game in whole:
-            line = moves[offsets[game] : offsets[game + 1]][:PLIES]
+        for line in lines:
             if not len(line) or line.min() < 0 or line.max() >= alike.shape[1] or alike[:, line].min() < 0:
                 continue
             games += 1
@@ -152,3 +198,24 @@ def _openings_of(folders: Sequence[Path], rules: Rules) -> Openings | None:
     start = Game(rules)
     commonest = [(str(start.move_of(action)), number / games) for action, number in first.most_common(3)]
     return Openings((min(used), max(used)), games, targets, commonest)
+
+
+def _read_games(path: Path) -> list[np.ndarray] | None:
+    """Return the first moves, action numbers, of the whole games of an iteration; `None` where it is damaged."""
+    if not path.is_file():
+        return None
+    try:
+        with memory_errors_of_rust():
+            shard = load_file(path)
+        offsets, moves, missing, layout = (shard[name] for name in ("move_offsets", "moves", "missing", "layout"))
+    except (OSError, SafetensorError, LookupError, ValueError, TypeError, MemoryError):
+        return None
+    if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in (offsets, moves, missing, layout)):
+        return None
+    games = len(missing)
+    if len(layout) != games or len(offsets) != games + 1:
+        return None
+    if offsets[0] != 0 or offsets[-1] != len(moves) or bool((offsets[1:] < offsets[:-1]).any()):
+        return None
+    whole = np.flatnonzero((missing == 0) & (layout == 0))
+    return [moves[offsets[game] : offsets[game + 1]][:PLIES].astype(np.int64) for game in whole]

@@ -1,7 +1,10 @@
 """The ladder: which checkpoints, against whom, and games that are kept, counted once and gone on with."""
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -105,6 +108,73 @@ def test_a_damaged_batch_is_left_out_and_named(run: Path, tmp_path: Path):
     ladder = ladder_of(run, tmp_path / "copies", BATCH, store=store)
     assert ladder.games == 3 * BATCH and len(list(broken.parent.glob("*.json"))) == 2
     assert [note for note in store.notes if str(broken) in note]
+
+
+def spoil(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change a stored batch."""
+    batch = json.loads(path.read_text())
+    change(batch)
+    path.write_text(json.dumps(batch))
+
+
+def test_stored_games_are_played_through(run: Path, tmp_path: Path):
+    """What the moves do not bear out is left out, and the file is named."""
+    only = run / "latest.safetensors"
+    rungs = find_rungs(only, tmp_path)
+    rules, openings = RULES[GAME], load_openings(GAME)
+    with GameStore(run) as store:
+        play_ladder(only, rungs, rules, KNOWN, openings, store, games=BATCH, simulations=2, threads=1)
+    (path,) = (run / "ladder").glob("*/000001.json")
+    whole = path.read_text()
+    changes: list[tuple[Callable[[dict[str, Any]], object], str]] = [
+        (lambda b: b.update(games=[]), "no games"),
+        (lambda b: b.update(games=[g for g in b["games"] if g["side"] == "attackers"]), "all played from both sides"),
+        (lambda b: b.update(games=b["games"] * 3), "several times"),
+        (lambda b: b.update(opponent="alphabeta-v1:depth=99"), "not among the players of test"),
+        (lambda b: b["games"][2].update(opening=9999), "game 3 begins with opening 9999"),
+        (lambda b: b["games"][2].update(opening=10**30), "damaged"),
+        (lambda b: b["games"][2].update(moves=""), "game 3: its moves do not begin with opening"),
+        (lambda b: b["games"][2].update(moves=b["games"][2]["moves"] + " a1-a1"), "('a1-a1') cannot be played"),
+        (lambda b: b["games"][2].update(moves=b["games"][2]["moves"].rsplit(" ", 1)[0]), "do not lead to the end"),
+        (lambda b: b["games"][2].update(reason="{x}"), "do not lead to the end"),
+        (lambda b: [g.update(score=1 - g["score"] if g["score"] != 0.5 else 1.0) for g in b["games"]], "its points"),
+    ]
+    for change, said in changes:
+        path.write_text(whole)
+        spoil(path, change)
+        store = GameStore(run)
+        ladder = play_ladder(only, rungs, rules, KNOWN, openings, store, games=0, simulations=2)
+        assert ladder.games == 0
+        (note,) = store.notes
+        assert str(path) in note and said in note and note.endswith("left out.")
+    path.write_text(whole)
+    assert play_ladder(only, rungs, rules, KNOWN, openings, GameStore(run), games=0, simulations=2).games == BATCH
+
+
+def test_a_batch_that_takes_the_place_of_a_damaged_one_repeats_none(run: Path, tmp_path: Path):
+    ladder_of(run, tmp_path / "copies", 2 * BATCH)
+    broken = sorted((run / "ladder").glob("*/000001.json"))[0]
+    spoil(broken, lambda batch: batch.update(games=[]))
+    ladder = ladder_of(run, tmp_path / "copies", 2 * BATCH)
+    assert all(len({batch.seed for batch in batches}) == 2 for batches in ladder.batches.values())
+
+
+def test_a_checkpoint_that_cannot_be_read_is_left_out_and_named(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr("arena.ladder_command.load_anchors", lambda rules, layout: KNOWN)
+    (run / "checkpoints" / "000000.safetensors").write_text("junk")
+    (run / "checkpoints" / "000009.safetensors").mkdir()
+    copies, notes = tmp_path / "copies", []
+    copies.mkdir()
+    assert [rung.name for rung in find_rungs(run, copies, notes=notes)] == ["000001", "000002", "latest"]
+    assert len(notes) == 2 and all(note.count(str(run)) == 1 and str(copies) not in note for note in notes)
+    arguments = ["--ladder", str(run), "--games", "1", "--simulations", "2", "--threads", "1"]
+    assert evaluate.main(arguments) == 0
+    assert "000000.safetensors" in (said := "".join(capsys.readouterr().out.split())) and "000009" in said
+    junk = run / "checkpoints" / "000000.safetensors"
+    with pytest.raises(LadderError, match=re.escape(str(junk))):
+        find_rungs(junk, copies)
 
 
 def test_two_processes_do_not_play_for_one_ladder(run: Path):
