@@ -201,6 +201,58 @@ def test_damaged_parts_of_a_run_are_left_out(run: Path, tmp_path: Path):
     assert "too few iterations" in report(run, tmp_path / "out").words
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[" * 100_000,
+        "no json",
+        "[1]",
+        '{"step": 4, "positions": 1e308}',
+        '{"step": 4, "positions": 1' + "0" * 400 + "}",
+    ],
+)
+def test_damaged_lines_of_metrics_are_left_out_and_told(run: Path, line: str):
+    rows = read_run(run, RULES[GAME]).rows
+    path = run / "metrics.jsonl"
+    path.write_text(line + "\n" + path.read_text())
+    data = read_run(run, RULES[GAME])
+    assert [row for row in data.rows if len(row) > 1] == rows
+    assert len(data.notes) == 1 and str(path) in data.notes[0]
+
+
+@pytest.mark.parametrize("text", ["a: 2026-99-99", "a: !!int x", "[" * 3000, "a: !!python/object:os.system x", "a: ["])
+def test_settings_that_cannot_be_read_are_left_out_and_told(run: Path, text: str):
+    (run / "config.yaml").write_text(text)
+    data = read_run(run, RULES[GAME])
+    assert data.config == {} and len(data.rows) == 3
+    assert len(data.notes) == 1 and str(run / "config.yaml") in data.notes[0]
+
+
+def test_settings_that_a_page_cannot_show_are_left_out(run: Path):
+    (run / "config.yaml").write_text(f"run: 5\nsearch:\n  rule: 0x{'f' * 5000}\n  simulations: 8\n  a: &a [*a]\n")
+    assert read_run(run, RULES[GAME]).config == {"search": {"simulations": 8}}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"move_offsets": np.array([0])},
+        {"move_offsets": np.array([0, 4, 99, 5, 5, 5])},
+        {"move_offsets": np.linspace(0, 50, 6)},
+        {"moves": np.ones(50, np.float32)},
+        {"moves": np.ones((50, 2), np.int16)},
+        {"missing": np.zeros(9, np.int8)},
+        {"missing": np.zeros(9, np.int8), "layout": np.zeros(9, np.int16)},
+    ],
+)
+def test_damaged_games_of_an_iteration_are_left_out_and_told(run: Path, change: dict[str, np.ndarray]):
+    path = run / "iterations" / "000002" / "shard.safetensors"
+    save_file({**shard(np.random.default_rng(1), 5), **change}, path)
+    data = read_run(run, RULES[GAME])
+    assert [found.iterations for found in data.openings] == [(1, 1), (3, 3)]
+    assert len(data.notes) == 1 and str(path) in data.notes[0]
+
+
 def test_openings_are_counted_for_both_sides_and_mirrored(run: Path):
     early, late = read_run(run, RULES[GAME]).openings
     assert (early.iterations, early.games, late.iterations, late.games) == ((1, 1), 5, (2, 3), 10)
