@@ -152,11 +152,11 @@ def test_stored_games_are_played_through(run: Path, tmp_path: Path):
 
 
 def test_a_batch_that_takes_the_place_of_a_damaged_one_repeats_none(run: Path, tmp_path: Path):
-    ladder_of(run, tmp_path / "copies", 2 * BATCH)
-    broken = sorted((run / "ladder").glob("*/000001.json"))[0]
-    spoil(broken, lambda batch: batch.update(games=[]))
-    ladder = ladder_of(run, tmp_path / "copies", 2 * BATCH)
-    assert all(len({batch.seed for batch in batches}) == 2 for batches in ladder.batches.values())
+    only = run / "latest.safetensors"
+    ladder_of(only, tmp_path / "copies", 2 * BATCH, store=GameStore(run))
+    spoil(next((run / "ladder").glob("*/000001.json")), lambda batch: batch.update(games=[]))
+    ladder = ladder_of(only, tmp_path / "copies", 2 * BATCH, store=GameStore(run))
+    assert len({batch.seed for batch in ladder.batches["latest"]}) == 2
 
 
 def test_a_checkpoint_that_cannot_be_read_is_left_out_and_named(
