@@ -72,7 +72,7 @@ def arguments() -> tuple[argparse.ArgumentParser, dict[str, str]]:
     parser.add_argument(
         "--simulations", type=int, metavar="K", help=f"a move, for checkpoints that name none (default: {SIMULATIONS})"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="order of openings, chance (default: 0)")
+    parser.add_argument("--seed", type=int, metavar="N", help="order of openings, chance (default: 0)")
     parser.add_argument("--threads", type=int, metavar="N", help="threads to use (default: one a core)")
     parser.add_argument("--device", default="auto", help="for networks: auto, cpu or cuda (default: auto)")
     parser.add_argument("--json", type=Path, metavar="F", help="also write the result to this file")
@@ -112,6 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         mode = choose_mode(parser, owners, argv)
         check_numbers(options)
+        options.seed_given, options.seed = options.seed is not None, options.seed or 0
         if options.player == "":
             raise ValueError("'' names no player")
         if options.json is not None:

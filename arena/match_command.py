@@ -86,7 +86,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     rules = choose_rules(options.game or stored.get("game"), players)
     openings = load_openings(rules, options.layout or stored.get("layout"))
     games = options.games or stored.get("games") or (GAMES if sprt is None else SPRT_GAMES)
-    seed = options.seed or stored.get("seed", 0)
+    seed = options.seed if options.seed_given else stored.get("seed", 0)
     max_plies = options.max_plies or stored.get("max_plies") or default_max_plies(rules)
     with console.status("loading players"), contextlib.ExitStack() as stack:
         player, opponent = (_load(text, rules, options, stack) for text in texts)

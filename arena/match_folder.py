@@ -120,10 +120,17 @@ class MatchFolder:
         """Writes the record of a game that is over.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: it cannot be written; the sentence says how to go on.
         """
         record = game_record(played, self.settings["player"], self.settings["opponent"])
-        write_text(self.path / f"{played.number + 1:04d}.otg", format_record(record))
+        file = self.path / f"{played.number + 1:04d}.otg"
+        try:
+            write_text(file, format_record(record))
+        except OSError as error:
+            raise OSError(
+                f"{file} cannot be written ({error.strerror or error}); when there is room, "
+                f"go on with: python evaluate.py --resume {self.path}"
+            ) from None
 
     def close(self) -> None:
         """Gives the folder back."""

@@ -21,6 +21,7 @@ from typing import Any
 
 PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
 MOST_ELO = 1000.0
+LEAST_RATE = 1e-6
 _NEVER_SEEN = 1e-3  # pairs that stand for a score not seen yet, so that no distribution is without it
 _STEPS = 60  # halvings of an interval
 
@@ -73,7 +74,8 @@ class Sprt:
     """A test of H0, the player is `elo0` stronger, against H1, it is `elo1` stronger.
 
     Raises:
-        ValueError: elo0 is not below elo1, one of them is beyond `MOST_ELO`, or an error rate is not in (0, 1/2).
+        ValueError: elo0 is not below elo1, one of them is beyond `MOST_ELO`, or an error rate is not in
+            [`LEAST_RATE`, 1/2).
     """
 
     elo0: float
@@ -87,8 +89,10 @@ class Sprt:
         if not self.elo0 < self.elo1:
             raise ValueError(f"sprt {self.elo0:g} {self.elo1:g}: the first, which is H0, has to be the smaller one")
         for name, rate in (("alpha", self.alpha), ("beta", self.beta)):
-            if not 0.0 < rate < 0.5:
-                raise ValueError(f"{name} {rate:g}: a rate of errors lies between 0 and 0.5")
+            if not LEAST_RATE <= rate < 0.5:
+                raise ValueError(
+                    f"{name} {rate:g}: a rate of errors lies between 0 and 0.5, and is at least {LEAST_RATE:g}"
+                )
 
     @property
     def bounds(self) -> tuple[float, float]:

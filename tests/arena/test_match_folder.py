@@ -330,6 +330,8 @@ def test_the_door_goes_on_only_with_the_same_match(
     for changed, said in (
         (["random", *options, "--save", str(folder)], f"holds a match with player {network}:simulations=2, not random"),
         ([*first[:1], *options, "--resume", str(folder), "--seed", "4"], "with seed 0, not 4"),
+        (["--resume", str(folder), "--game", "tawlbwrdd"], "brandubh, not tawlbwrdd"),
+        (["random", "--sprt", "0", "5", "--alpha", "5e-324"], "is at least 1e-06"),
         (["--resume", str(folder), "--sprt", "0", "5"], "with sprt none, not 0.0 5.0 0.05 0.05"),
         (["--resume", str(folder), "--depth", "3"], "with opponent random, not alphabeta-v1:depth=3"),
         (["--resume", str(tmp_path)], "is no match's folder"),
@@ -349,6 +351,25 @@ def test_the_door_goes_on_only_with_the_same_match(
     save(network, learnt.network, learnt.header)
     assert evaluate.main(first) == 2
     assert "the file of the player has changed since this match began" in capsys.readouterr().err
+
+
+def test_the_seed_nought_is_a_seed_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "m"
+    assert evaluate.main(["random", "--opponent", "random", "--games", "2", "--seed", "3", "--save", str(folder)]) == 0
+    capsys.readouterr()
+    assert evaluate.main(["--resume", str(folder), "--seed", "0"]) == 2
+    assert "holds a match with seed 3, not 0" in capsys.readouterr().err
+    assert evaluate.main(["--resume", str(folder)]) == 0
+
+
+def test_a_full_disk_is_told_with_the_file_and_the_way_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with MatchFolder(tmp_path / "m", SETTINGS) as match:
+        monkeypatch.setattr("arena.match_folder.write_text", full)
+        with pytest.raises(OSError, match=r"0001\.otg cannot be written \(No space left on device\).*--resume .*m$"):
+            play_match(RandomPlayer(), RandomPlayer(), BRANDUBH, OPENINGS, 2, seed=1, at_once=1, keep=match.keep)
 
 
 def test_the_door_tells_a_sequential_test(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
