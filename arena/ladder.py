@@ -114,6 +114,7 @@ class Ladder:
                     "core_minutes": round(rung.core_minutes, 3),
                     "positions": rung.positions,
                     "overall": triple(rating.overall),
+                    "open_end": rating.open_end,
                     **{side: part(rating.side(side)) for side in SIDES},
                     "opponents": opponents(self.batches[rung.name]),
                 }
@@ -259,12 +260,14 @@ def play_ladder(
         short = [rung for rung in rungs if played[rung.name] < wanted]
         if not short:
             break
-        # Whoever has least: stopped early, every checkpoint has had its share.
-        rung = min(short, key=lambda each: played[each.name])
+        # A checkpoint that only lost, or only won, until it has met its like; then whoever has least, so that stopped
+        # early every checkpoint has had its share.
+        sought = {rung.name: seek_opponent(known.anchors, batches[rung.name]) for rung in short}
+        rung = min(short, key=lambda each: (sought[each.name] is None, played[each.name]))
         # A batch may be missing between others: none is played twice.
         taken = {batch.seed for batch in batches[rung.name]}
         number = next(n for n in itertools.count() if _batch_seed(seed, n) not in taken)
-        opponent = choose_opponent(known.anchors, *_guess(rung, rungs, batches, known.anchors))
+        opponent = sought[rung.name] or choose_opponent(known.anchors, *_guess(rung, rungs, batches, known.anchors))
         names = (f"{rung.path}:simulations={simulations}", opponent)
         player, other = (parse_player(text, rules, device=device, threads=threads) for text in names)
         done, total = sum(played.values()), max(wanted, *played.values()) * len(rungs)
@@ -292,6 +295,31 @@ def _batch_seed(seed: int, number: int) -> int:
     return seed * 1_000_003 + number
 
 
+def seek_opponent(anchors: Anchors, batches: Sequence[Batch]) -> str | None:
+    """The known player to go on with while a checkpoint has only lost, or only won: halfway to that end of those left.
+
+    Args:
+        anchors: to choose from.
+        batches: the checkpoint's games so far.
+
+    Returns:
+        `None` without games, where some were won and some lost, and where no weaker (stronger) one is left.
+    """
+    scores = {game.score for batch in batches for game in batch.games}
+    if scores not in ({0.0}, {1.0}):
+        return None
+    by_strength = _by_strength(anchors)
+    met = [by_strength.index(batch.opponent) for batch in batches if batch.opponent in by_strength]
+    if not met:
+        return None
+    left = by_strength[: min(met)] if scores == {0.0} else by_strength[max(met) + 1 :]
+    return left[len(left) // 2] if left else None
+
+
+def _by_strength(anchors: Anchors) -> list[str]:
+    return sorted(anchors.strengths, key=lambda name: sum(anchors.strengths[name].values()))
+
+
 def choose_opponent(
     anchors: Anchors, strengths: dict[str, float] | None, information: dict[str, float] | None = None
 ) -> str:
@@ -302,7 +330,7 @@ def choose_opponent(
         strengths: what is thought of the player, Elo points by side; `None`: nothing, and the middle one is taken.
         information: Fisher information so far by side, in games that are entirely open (p = 1/2) times 1/4.
     """
-    by_strength = sorted(anchors.strengths, key=lambda name: sum(anchors.strengths[name].values()))
+    by_strength = _by_strength(anchors)
     if strengths is None:
         return by_strength[len(by_strength) // 2]
 

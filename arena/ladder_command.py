@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ from arena.ladder_games import GameStore, LadderError
 from arena.match import Standing
 from arena.openings import load_openings
 from arena.players import SIMULATIONS
-from arena.rating import Estimate, SideRating
+from arena.rating import Estimate, Rating, SideRating
 from env.rules import SIDES, Rules, get_rules
 
 GAMES = 64
@@ -167,7 +168,7 @@ def ladder_table(ladder: Ladder) -> Group:
     table.add_column("player", overflow="fold", min_width=20)
     for heading in ("core-min", "overall", *(f"as {side}" for side in SIDES), "games"):
         table.add_column(heading, justify="right", no_wrap=True)
-    rows: list[tuple[float, list[str], str]] = []
+    rows: list[tuple[tuple[float, float], list[str], str]] = []
     for rung in ladder.rungs:
         if (rating := ladder.ratings.get(rung.name)) is None:
             continue
@@ -175,29 +176,42 @@ def ladder_table(ladder: Ladder) -> Group:
         cells = [
             rung.name,
             f"{rung.core_minutes:.1f}" if rung.core_minutes else "-",
-            estimate_text(rating.overall),
+            estimate_text(rating.overall, rating.open_end),
             *(side_text(rating.side(side)) for side in SIDES),
             str(rating.attackers.games + rating.defenders.games),
         ]
-        rows.append((rating.overall.elo, cells, ""))
+        rows.append((standing(rating), cells, ""))
     for name, parts in ladder.known.estimates.items():
         cells = [name, "", *(f"{parts[part].elo:.0f}" for part in ("overall", *SIDES)), ""]
-        rows.append((parts["overall"].elo, cells, "dim"))
-    for _, cells, style in sorted(rows, key=lambda row: -row[0]):
+        rows.append(((parts["overall"].elo, parts["overall"].high), cells, "dim"))
+    for _, cells, style in sorted(rows, key=lambda row: row[0], reverse=True):
         table.add_row(*cells, style=style)
     return Group(title, subtitle, table)
 
 
-def estimate_text(estimate: Estimate) -> str:
-    """A rating with the half width of its interval, in whole points."""
+def standing(rating: Rating) -> tuple[float, float]:
+    """What rows are sorted by: the overall rating as far as games show it, then the interval's upper end.
+
+    Who won everything stands at the lower end of the interval; who lost everything as a side is not shown to beat
+    anybody, and stands below all others.
+    """
+    assert rating.overall is not None
+    overall = rating.overall
+    shown = {None: overall.elo, "high": overall.low}.get(rating.open_end, -math.inf)
+    return shown, overall.high
+
+
+def estimate_text(estimate: Estimate, open_end: str | None = None) -> str:
+    """A rating with the half width of its interval, in whole points; where an end is open, the other one."""
+    if open_end is not None:
+        ends = {"low": f"< {estimate.high:.0f}", "high": f"> {estimate.low:.0f}"}
+        return ends.get(open_end, "?")
     return f"{estimate.elo:.0f} ±{(estimate.high - estimate.low) / 2:.0f}"
 
 
 def side_text(rating: SideRating) -> str:
-    """A rating as one side; an arrow shows the end of the interval that no game bounds."""
-    if rating.estimate is None:
-        return "-"
-    return estimate_text(rating.estimate) + {"high": " ↑", "low": " ↓", None: ""}[rating.open_end]
+    """A rating as one side; only a bound where every game was won or lost."""
+    return "-" if rating.estimate is None else estimate_text(rating.estimate, rating.open_end)
 
 
 def ladder_notes(ladder: Ladder) -> list[str]:
@@ -209,7 +223,8 @@ def ladder_notes(ladder: Ladder) -> list[str]:
     ratings = ladder.ratings.values()
     if any(rating.side(side).open_end for rating in ratings for side in SIDES):
         notes.append(
-            "An arrow: as that side every game was won (↑) or lost (↓), and no game bounds the interval at that end."
+            "< and >: as that side (or one of them) every game was lost or won, so there is no rating, only the end of "
+            "the interval that games bound. Whoever is `<` is not shown to beat anybody, and stands below all others."
         )
     if ladder.interrupted:
         notes.append("Interrupted: the games that were going on are forgotten, all others are kept.")

@@ -107,6 +107,12 @@ class Rating:
     defenders: SideRating
     overall: Estimate | None
 
+    @property
+    def open_end(self) -> str | None:
+        """Which ends of the overall interval are the prior's: `"high"`, `"low"`, `"both"`, or None."""
+        ends = {part.open_end for part in (self.attackers, self.defenders)} - {None}
+        return "both" if len(ends) == 2 else next(iter(ends), None)
+
     def side(self, side: str) -> SideRating:
         """The part of one side."""
         return self.attackers if side == SIDES[0] else self.defenders

@@ -51,8 +51,8 @@ def strength_metrics(strength: Strength, rules: Rules, opponent: str) -> dict[st
     """Return a measurement as metrics: the scores, and ratings where the opponent is a player of known rating.
 
     `strength/elo/attackers` and `strength/elo/defenders` are the Elo points above random play of `evaluate.py --ladder`
-    (`arena.rating`), `strength/elo/overall` their mean. They come from the games of the measurement alone: a network
-    that wins all of n games as a side is rated no more than 400 log10(2 n + 1) points above the opponent's other side.
+    (`arena.rating`), `strength/elo/overall` their mean. They come from the games of the measurement alone. A side that
+    won, or lost, every game has a bound and no rating, so that it is left out, and the mean with it.
     """
     metrics = {f"strength/{part}": getattr(strength, part) for part in (*SIDES, "overall")}
     try:
@@ -63,5 +63,11 @@ def strength_metrics(strength: Strength, rules: Rules, opponent: str) -> dict[st
     if known is None or known not in anchors.strengths or not strength.games:
         return metrics
     games = strength.games // 2
-    elo = [anchors.single(side, known, getattr(strength, side) * games, games) for side in SIDES]
-    return metrics | dict(zip((f"strength/elo/{side}" for side in SIDES), elo)) | {"strength/elo/overall": sum(elo) / 2}
+    elo = {
+        f"strength/elo/{side}": anchors.single(side, known, getattr(strength, side) * games, games)
+        for side in SIDES
+        if 0 < getattr(strength, side) < 1
+    }
+    if len(elo) == len(SIDES):
+        elo["strength/elo/overall"] = sum(elo.values()) / len(SIDES)
+    return metrics | elo

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ from rich.console import Console
 import evaluate
 from arena import anchors as anchors_module
 from arena.anchors import AnchorsError, Known, load_anchors, ratings_path, read_ratings
-from arena.ladder import BATCH, choose_opponent, find_rungs, play_ladder
-from arena.ladder_games import GameStore, LadderError, fingerprint
+from arena.ladder import BATCH, choose_opponent, find_rungs, play_ladder, seek_opponent
+from arena.ladder_command import ladder_table
+from arena.ladder_games import Batch, GameStore, LadderError, LadderGame, fingerprint
 from arena.openings import load_openings
 from arena.rating import Anchors, Estimate, fit
 from env import RULES
+from env.rules import SIDES
 from models.checkpoint import load, save
 from models.network import PolicyValueNet
 
@@ -199,6 +202,89 @@ def test_opponents_are_chosen_near_the_player_s_strength():
     assert int(choose_opponent(ladder, lopsided, {"attackers": 0.0, "defenders": 9.0})) <= 400
 
 
+def batch(opponent: str, *scores: float) -> Batch:
+    """Games of the run's network as alternating sides."""
+    games = [
+        LadderGame(opening=1, side=SIDES[i % 2], score=score, reason="king_captured", moves="")  # pyright: ignore
+        for i, score in enumerate(scores)
+    ]
+    return Batch(
+        weights="w", simulations=2, opponent=opponent, game=GAME, layout="standard", openings="brandubh-v1", seed=0,
+        max_plies=100, date="2026-11-30T12:00:00", games=games,
+    )  # fmt: skip
+
+
+def test_who_only_lost_meets_weaker_players_and_who_only_won_stronger_ones():
+    strengths = {str(elo): {"attackers": float(elo), "defenders": float(elo)} for elo in range(0, 2001, 200)}
+    ladder = Anchors(strengths, 0.0)
+    assert seek_opponent(ladder, []) is None
+    assert seek_opponent(ladder, [batch("1000", 0, 1)]) is None
+    assert seek_opponent(ladder, [batch("1000", 0, 0.5)]) is None
+    assert seek_opponent(ladder, [batch("1000", 0, 0)]) == "400"
+    assert seek_opponent(ladder, [batch("1000", 0, 0), batch("400", 0, 0)]) == "200"
+    assert seek_opponent(ladder, [batch("1000", 0, 0), batch("400", 0, 1)]) is None
+    assert seek_opponent(ladder, [batch("0", 0, 0)]) is None
+    assert seek_opponent(ladder, [batch("1000", 1, 1)]) == "1600"
+    assert seek_opponent(ladder, [batch("2000", 1, 1)]) is None
+
+
+def test_a_checkpoint_meets_its_like_before_another_one_plays(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A network that loses to all but random play: middle, halfway down, then random, and only then the next."""
+    names = ["random", *(f"alphabeta-v1:depth={depth}" for depth in range(1, 5))]
+    strengths = {name: {"attackers": 300.0 * i, "defenders": 300.0 * i} for i, name in enumerate(names)}
+    known = Known("test", "brandubh-v1", Anchors(strengths, 0.0), {})
+    met: list[tuple[str, str]] = []
+
+    def lost(player, other, *_, **__):
+        met.append((player, other))
+        return MatchOver(other)
+
+    class MatchOver:
+        interrupted = False
+
+        def __init__(self, opponent: str) -> None:
+            self.opponent = opponent
+
+    def kept(result: MatchOver, weights: str, simulations: int, date: str) -> Batch:
+        scores = [0.0, 1.0] if result.opponent == "random" else [0.0, 0.0]
+        return batch(result.opponent, *scores * (BATCH // 2)).model_copy(update={"weights": weights})
+
+    monkeypatch.setattr("arena.ladder.parse_player", lambda text, *_, **__: text.split("/")[-1].split(":simul")[0])
+    monkeypatch.setattr("arena.ladder.play_match", lost)
+    monkeypatch.setattr("arena.ladder.batch_of", kept)
+    ladder_of(run, tmp_path / "copies", 3 * BATCH, known)
+    first = [other for player, other in met[:3]]
+    assert len({player for player, _ in met[:3]}) == 1
+    assert first == ["alphabeta-v1:depth=2", "alphabeta-v1:depth=1", "random"]
+    assert met[3][0] != met[0][0] and met[3][1] in ("random", "alphabeta-v1:depth=1"), "begins where its relation is"
+
+
+def test_who_lost_everything_has_a_bound_and_stands_below_all(run: Path, tmp_path: Path):
+    ladder = ladder_of(run, tmp_path / "copies", BATCH)
+    lost = [batch("random", *[0.0] * BATCH)]
+    half = [batch("random", *[0.0, 1.0] * (BATCH // 2))]
+    won = [batch("random", *[1.0] * BATCH)]
+    batches = {"000001": lost, "000002": half, "latest": won}
+    rated = [game for name, each in batches.items() for one in each for game in one.rated(name)]
+    ratings = fit(rated, KNOWN.anchors).players
+    ladder = replace(ladder, ratings=ratings, batches=batches)
+    console = Console(width=100, record=True, file=(tmp_path / "out").open("w"))
+    console.print(ladder_table(ladder))
+    lines = console.export_text().splitlines()
+    rows = {line.split()[0]: line for line in lines if line.strip() and line.split()[0] in (*batches, "random")}
+    # Half of the games, but all of one side and none of the other: nothing is known of the mean.
+    assert list(rows)[:2] == ["latest", "random"]
+    assert rows["latest"].count(">") == 3 and "±" not in rows["latest"]
+    assert rows["000001"].count("<") == 3 and "±" not in rows["000001"]
+    assert "?" in rows["000002"] and "<" in rows["000002"] and ">" in rows["000002"]
+    overall = ratings["000001"].overall
+    assert overall is not None and f"< {overall.high:.0f}" in rows["000001"]
+    flags = {player["name"]: player["open_end"] for player in ladder.to_json()["players"]}
+    assert flags == {"000001": "low", "000002": "both", "latest": "high"}
+
+
 @pytest.mark.parametrize("name", [name for name in RULES if ratings_path(name).exists()])
 def test_known_players_are_rated_as_their_games_say(name: str):
     path = ratings_path(name)
@@ -292,10 +378,8 @@ def test_ctrl_c_forgets_the_batch_at_hand_and_keeps_the_others(
 
 
 def test_the_table_fits_a_terminal(run: Path, tmp_path: Path):
-    from arena.ladder_command import ladder_table
-
     ladder = ladder_of(run, tmp_path / "copies", BATCH)
     console = Console(width=80, record=True, file=(tmp_path / "out").open("w"))
     console.print(ladder_table(ladder))
     rows = [line for line in console.export_text().splitlines() if "000001" in line]
-    assert len(rows) == 1 and rows[0].count("±") == 3
+    assert len(rows) == 1 and sum(rows[0].count(sign) for sign in "±<>?") == 3

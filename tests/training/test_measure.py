@@ -89,11 +89,21 @@ def test_ratings_are_told_where_the_opponent_has_one() -> None:
     assert even == strength_metrics(Strength(1, 0.5, 0.5, 64), RULE, "alphabeta-v1"), "depth 2 unless named"
     both = sum(strengths["alphabeta-v1:depth=2"].values()) / 2
     assert even["strength/elo/overall"] == pytest.approx(both)
-    better = strength_metrics(Strength(1, 0.5, 1.0, 64), RULE, "alphabeta-v1:depth=2")
+    better = strength_metrics(Strength(1, 0.5, 0.75, 64), RULE, "alphabeta-v1:depth=2")
     assert better["strength/elo/attackers"] == even["strength/elo/attackers"]
-    assert better["strength/elo/defenders"] - even["strength/elo/defenders"] == pytest.approx(400 * math.log10(65))
-    assert (better["strength/defenders"], better["strength/overall"]) == (1.0, 0.75)
+    assert better["strength/elo/defenders"] - even["strength/elo/defenders"] == pytest.approx(
+        400 * math.log10(24.5 / 8.5)
+    )
+    assert (better["strength/defenders"], better["strength/overall"]) == (0.75, 0.625)
     for opponent in ("alphabeta-v1:seconds=1", "alphabeta-v1:depth=30"):
         assert not [name for name in strength_metrics(Strength(1, 0.5, 1.0, 64), RULE, opponent) if "elo" in name]
     gentle = replace(RULE, name="gentle")
     assert not [name for name in strength_metrics(Strength(1, 0.5, 1.0, 64), gentle, "random") if "elo" in name]
+
+
+@pytest.mark.parametrize("score", [0.0, 1.0])
+def test_a_side_that_lost_or_won_everything_has_no_rating(score: float) -> None:
+    """Such games bound the strength and do not tell it, and so the mean of both sides is not known either."""
+    found = strength_metrics(Strength(1, score, 0.5, 64), RULE, "alphabeta-v1:depth=2")
+    assert [name for name in found if "elo" in name] == ["strength/elo/defenders"]
+    assert found["strength/attackers"] == score
