@@ -60,7 +60,8 @@ def arguments() -> tuple[argparse.ArgumentParser, dict[str, str]]:
     parser = argparse.ArgumentParser(
         prog="evaluate.py",
         description="How strong is a player?",
-        epilog="players: random, alphabeta-v1:depth=4, alphabeta-v1:seconds=1, a checkpoint's path or run folder, "
+        epilog="players: random, alphabeta-v1:depth=4, alphabeta-v1:seconds=1, "
+        "alphabeta-v2:depth=6 (or nodes=100000, seconds=1), a checkpoint's path or run folder, "
         "RUN/best.safetensors:simulations=128, engine:seconds=2:COMMAND (another program; docs/engines.md)",
     )
     parser.add_argument(

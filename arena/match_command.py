@@ -112,6 +112,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
             console.print(f"goes on with the {len(finished)} games in {folder_path}")
         for each in (player, opponent):
             _warm_up(each, openings[0], rules)
+        at_once = options.at_once or _at_once(players, sprt, options.threads)
         with match_progress(console) as progress:
             result = play_match(
                 player,
@@ -122,12 +123,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
                 max_plies,
                 seed,
                 progress,
-                at_once=options.at_once or _at_once(players, sprt, options.threads),
+                at_once=at_once,
                 finished=finished,
                 keep=None if folder is None else folder.keep,
                 sprt=sprt,
             )
-    return _report(options, console, result, games, len(openings), len(finished))
+    return _report(options, console, result, games, len(openings), len(finished), at_once)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -221,10 +222,16 @@ def _at_once(players: Sequence[PlayerText], sprt: Sprt | None, threads: int | No
 
 
 def _report(
-    options: argparse.Namespace, console: Console, result: MatchResult, games: int, openings: int, before: int
+    options: argparse.Namespace,
+    console: Console,
+    result: MatchResult,
+    games: int,
+    openings: int,
+    before: int,
+    at_once: int,
 ) -> int:
     console.print(match_table(result))
-    for note in match_notes(result, games, openings):
+    for note in match_notes(result, games, openings, at_once):
         console.print(note)
     folder = options.save or options.resume
     if folder is not None:

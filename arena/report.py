@@ -26,6 +26,7 @@ from arena.report_game import SampleGame
 from arena.report_host import version
 from arena.report_run import RunData
 from arena.report_sections import report_html
+from arena.suite import Share
 from env.files import wrong_name
 
 MARK = "branan report"
@@ -43,18 +44,22 @@ class SuiteSummary:
 
     Attributes:
         suite, player: their names.
-        rows: by length in plies (`None`: all), then by side: kept, positions, lower and upper end of the 95 % interval.
+        rows: by length in plies (`None`: all), then by side.
         blunders: position's number, side to play, plies of the win, move played, moves that win, and both pictures.
         given_away: how many wins are shown to be gone.
-        unsettled: moves of which the solver could not tell; they do not count as kept.
+        unsettled: moves of which the solver could not tell.
+        nodes: that it might spend on a question.
+        asked: positions of the suite; more than answered where it was interrupted.
     """
 
     suite: str
     player: str
-    rows: dict[int | None, dict[str, tuple[int, int, float, float]]]
+    rows: dict[int | None, dict[str, Share]]
     blunders: list[tuple[int, str, int, str, list[str], Image.Image, Image.Image]] = field(default_factory=list)
     given_away: int = 0
     unsettled: int = 0
+    nodes: int = 0
+    asked: int = 0
 
 
 @dataclass
@@ -154,7 +159,9 @@ def _numbers(report: Report, files: Sequence[str]) -> dict[str, Any]:
             "suite": suite.suite,
             "player": suite.player,
             "kept": {
-                "all" if plies is None else str(plies): {side: list(row) for side, row in by_side.items()}
+                "all" if plies is None else str(plies): {
+                    side: [row.kept, row.positions, *row.reach, row.open] for side, row in by_side.items()
+                }
                 for plies, by_side in suite.rows.items()
             },
         },

@@ -6,6 +6,7 @@ import argparse
 import json
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -22,12 +23,16 @@ from arena.report_figures import check_matplotlib
 from arena.report_game import annotate, choose_game
 from arena.report_run import read_run
 from arena.report_sections import last_rung
-from arena.suite import SuiteError, load_suite, run_suite
+from arena.suite import Share, SuiteError, load_suite, run_suite
+from arena.suite_command import suite_progress
 from env import Game, Rules
 from env.rules import SIDES
 
 GAMES = 32
 """Games of each checkpoint that a report sees to; what the run has already counts."""
+
+NODES = 20_000
+"""Nodes that the solver may spend on a question about an open move: a report is not to wait for minutes."""
 
 THINKING = 400
 """Simulations with which the network looks at each position of the annotated game."""
@@ -37,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options that belong to reports."""
     group = parser.add_argument_group("a report: an HTML page and PNGs about a run, its ratings included")
     group.add_argument("--report", type=Path, metavar="DIR", help="write it here (the run is PLAYER or --ladder RUN)")
+    group.add_argument("--no-suite", action="store_true", help="leave the solved positions out")
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -56,8 +62,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
             console.print("Interrupted: no report is written; the games that were played whole are kept.")
             return 130
         console.print(ladder_table(ladder))
-        with console.status("looking at solved positions, openings and a game"):
-            report = make_report(ladder, source, options, notes)
+        report = make_report(ladder, source, options, notes, console)
         write_report(report, options.report)
         if options.json is not None:
             write_text(options.json, json.dumps(ladder.to_json(), indent=2) + "\n")
@@ -89,7 +94,9 @@ def source_of(player: str) -> Path:
     return folder
 
 
-def make_report(ladder: Ladder, source: Path, options: argparse.Namespace, notes: list[str]) -> Report:
+def make_report(
+    ladder: Ladder, source: Path, options: argparse.Namespace, notes: list[str], console: Console
+) -> Report:
     """Gathers everything that a report tells beside the ratings."""
     run_data = read_run(source, ladder.rules) if source.is_dir() else None
     if run_data is not None:
@@ -100,7 +107,13 @@ def make_report(ladder: Ladder, source: Path, options: argparse.Namespace, notes
     player = parse_player(
         f"{path}:simulations={ladder.simulations}", ladder.rules, device=options.device, threads=options.threads
     )
-    report.suite, report.suite_note = look_at_suite(player, rung.name, ladder.rules, ladder.simulations)
+    if options.no_suite:
+        report.suite_note = "Left out: the report was asked for with --no-suite."
+    else:
+        with suite_progress(console) as progress:
+            report.suite, report.suite_note = look_at_suite(
+                player, rung.name, ladder.rules, ladder.simulations, progress
+            )
     if (chosen := choose_game(ladder)) is not None:
         rung, batch, game = chosen
         openings = load_openings(ladder.rules, options.layout)
@@ -112,19 +125,27 @@ def make_report(ladder: Ladder, source: Path, options: argparse.Namespace, notes
     return report
 
 
-def look_at_suite(player: Player, name: str, rules: Rules, simulations: int) -> tuple[SuiteSummary | None, str]:
+def look_at_suite(
+    player: Player,
+    name: str,
+    rules: Rules,
+    simulations: int,
+    progress: Callable[[int, int, int], None] | None = None,
+) -> tuple[SuiteSummary | None, str]:
     """How a checkpoint does on the solved positions of its game, or why that cannot be told."""
     try:
         suite = load_suite(rules)
     except SuiteError as error:
         return None, f"{str(error)[:1].upper()}{str(error)[1:]}."
-    result = run_suite(player, suite)
-    rows: dict[int | None, dict[str, tuple[int, int, float, float]]] = {}
+    try:
+        result = run_suite(player, suite, progress=progress, nodes=NODES)
+    except KeyboardInterrupt:
+        return None, "Left out: it was interrupted before the first position was answered."
+    rows: dict[int | None, dict[str, Share]] = {}
     for plies in (*result.lengths, None):
         rows[plies] = {}
         for side in (*SIDES, "both"):
-            share = result.share(None if side == "both" else side, plies)
-            rows[plies][side] = (share.kept, share.positions, *share.interval)
+            rows[plies][side] = result.share(None if side == "both" else side, plies)
     worst = sorted(result.blunders, key=lambda answer: (answer.entry.plies, answer.entry.number))
     shown = []
     for answer in worst[:BLUNDERS]:
@@ -134,7 +155,7 @@ def look_at_suite(player: Player, name: str, rules: Rules, simulations: int) -> 
         pictures = (position_picture(game, move) for move in (answer.move, winning[0]))
         shown.append((entry.number, entry.side, entry.plies, answer.move, winning, *pictures))
     label = f"{name} with {simulations} simulations"
-    return SuiteSummary(suite.name, label, rows, shown, len(worst), result.unsettled), ""
+    return SuiteSummary(suite.name, label, rows, shown, len(worst), result.unsettled, NODES, len(suite.entries)), ""
 
 
 def _checkpoint_file(source: Path, name: str) -> Path:
@@ -151,4 +172,6 @@ def _command(options: argparse.Namespace, source: Path) -> str:
             words += [f"--{name}", str(value)]
     if options.checkpoints != CHECKPOINTS:
         words += ["--checkpoints", str(options.checkpoints)]
+    if options.no_suite:
+        words.append("--no-suite")
     return shlex.join(words)

@@ -7,6 +7,7 @@ day and by night. Sides differ by colour and by mark.
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -54,17 +55,28 @@ def rating_figure(ladder: Ladder, side: str, by: str) -> Figure:
         rating = ladder.ratings.get(rung.name)
         estimate = None if rating is None else rating.side(side).estimate
         if estimate is not None:
-            points.append((rung.core_minutes if by == "core-minutes" else rung.positions, estimate))
-    x = [at for at, _ in points]
-    y = [estimate.elo for _, estimate in points]
+            at = rung.core_minutes if by == "core-minutes" else rung.positions
+            points.append((at, estimate, rating.side(side).open_end if rating else None))
+    x = [at for at, _, _ in points]
+    # A bound is no rating: the curve has a gap there, and an arrow away from the end that is known.
+    y = [math.nan if end else estimate.elo for _, estimate, end in points]
+    low = [math.nan if end else estimate.low for _, estimate, end in points]
+    high = [math.nan if end else estimate.high for _, estimate, end in points]
+    bounds = [(at, e.high if end == "low" else e.low, end) for at, e, end in points if end]
     colour = COLOURS[side]
-    low, high = [e.low for _, e in points], [e.high for _, e in points]
+    for at, bound, end in bounds:
+        axes.plot([at], [bound], "_", ms=8, mew=1.6, color=colour)
+        axes.annotate(
+            "", (at, bound), (0, -16 if end == "low" else 16), textcoords="offset points",
+            arrowprops={"arrowstyle": "<-", "color": colour, "shrinkA": 0, "shrinkB": 0},
+        )  # fmt: skip
     if len(points) > 1:
         axes.fill_between(x, low, high, color=colour, alpha=0.18, lw=0)
         axes.plot(x, y, MARKS[side] + "-", ms=4.5, lw=1.6, color=colour)
     else:
         axes.errorbar(x, y, [[y[0] - low[0]], [high[0] - y[0]]], fmt=MARKS[side], color=colour, capsize=4)
-    _known_lines(axes, ladder.known, side, min(low), max(high))
+    ends = [each for each in (*low, *high, *(bound for _, bound, _ in bounds)) if not math.isnan(each)]
+    _known_lines(axes, ladder.known, side, min(ends), max(ends))
     axes.set(xlabel="core-minutes of training" if by == "core-minutes" else "positions of self-play", ylabel="Elo")
     if by == "positions":
         axes.xaxis.set_major_formatter(lambda value, _: short(value))

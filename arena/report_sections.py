@@ -18,7 +18,8 @@ from arena import report_boards as boards
 from arena import report_figures as figures
 from arena import report_page as html
 from arena.ladder import Ladder, Rung
-from arena.rating import SideRating
+from arena.ladder_command import standing
+from arena.rating import Estimate, SideRating
 from arena.report_host import machine, version
 from arena.report_run import Openings
 from env.records import format_record, record_of
@@ -72,13 +73,19 @@ def last_rung(ladder: Ladder) -> Rung:
     return next(rung for rung in reversed(ladder.rungs) if rung.name in ladder.ratings)
 
 
-def place(ladder: Ladder, side: str, elo: float) -> str:
-    """Where a rating as one side stands among the known players, in words."""
+def place(ladder: Ladder, side: str, estimate: Estimate, open_end: str | None = None) -> str:
+    """Where a rating as one side stands among the known players, in words, as far as its interval tells."""
+    if open_end is not None:
+        what = "lost" if open_end == "low" else "won"
+        return f"{_value(estimate, open_end)} Elo, having {what} every game"
     known = sorted(
         (parts[side].elo, name.replace(":depth=", " depth ")) for name, parts in ladder.known.estimates.items()
     )
-    below = [name for strength, name in known if strength <= elo]
-    above = [name for strength, name in known if strength > elo]
+    below = [name for strength, name in known if strength < estimate.low]
+    near = [name for strength, name in known if estimate.low <= strength <= estimate.high]
+    above = [name for strength, name in known if strength > estimate.high]
+    if near:
+        return f"about as strong as {near[0]}" + (f" to {near[-1]}" if len(near) > 1 else "")
     if not above:
         return f"above {below[-1]}, the strongest known player"
     return f"between {below[-1]} and {above[0]}" if below else f"below {above[0]}"
@@ -91,7 +98,7 @@ def _headline(ladder: Ladder) -> str:
     for side in SIDES:
         estimate = rating.side(side).estimate
         if estimate is not None:
-            parts.append(f"as {side} it stands {place(ladder, side, estimate.elo)}")
+            parts.append(f"as {side} it stands {place(ladder, side, estimate, rating.side(side).open_end)}")
     after = f" after {rung.core_minutes:,.0f} core-minutes" if rung.core_minutes >= 1 else ""
     return f"Checkpoint {rung.name}{after}: {'; '.join(parts)}."
 
@@ -104,16 +111,21 @@ def _tiles(report: Report) -> str:
     for side in SIDES:
         part = rating.side(side)
         if part.estimate is not None:
-            reach = (part.estimate.high - part.estimate.low) / 2
-            entries.append((f"{part.estimate.elo:,.0f} ± {reach:.0f}", f"Elo as {side}", side))
+            entries.append((_value(part.estimate, part.open_end), f"Elo as {side}", side))
     if rating.overall is not None:
-        reach = (rating.overall.high - rating.overall.low) / 2
-        entries.append((f"{rating.overall.elo:,.0f} ± {reach:.0f}", "Elo overall; random play is 0", ""))
+        entries.append((_value(rating.overall, rating.open_end), "Elo overall; random play is 0", ""))
     if rung.core_minutes:
         entries.append((f"{rung.core_minutes:,.0f}", "core-minutes of training", ""))
     if rung.games:
         entries.append((f"{rung.games:,}", f"games with itself, {figures.short(rung.positions)} positions", ""))
     return html.tiles(entries)
+
+
+def _value(estimate: Estimate, open_end: str | None) -> str:
+    """Return a rating with its reach, or the bound that is all that games tell."""
+    if open_end is not None:
+        return {"low": f"below {estimate.high:,.0f}", "high": f"above {estimate.low:,.0f}"}.get(open_end, "not known")
+    return f"{estimate.elo:,.0f} ± {(estimate.high - estimate.low) / 2:.0f}"
 
 
 def _figure(report: Report, figure: Figure, name: str, alternative: str) -> str:
@@ -137,22 +149,22 @@ def _strength(report: Report) -> str:
                 alternative = f"Rating as {side} against {by}, known players as dashed lines"
                 title = f"As {side}, by {'training time' if by == 'core-minutes' else 'self-play'}"
                 drawn.append((_figure(report, figure, f"rating-{side}-{by}", alternative), title, ""))
-    rows: list[tuple[float, Sequence[str], str]] = []
+    rows: list[tuple[tuple[float, float], Sequence[str], str]] = []
     for rung in ladder.rungs:
         if (rating := ladder.ratings.get(rung.name)) is None or rating.overall is None:
             continue
         cells = [
             f"<b>{escape(rung.name)}</b>",
             f"{rung.core_minutes:,.1f}" if rung.core_minutes else "–",
-            _estimate(rating.overall.elo, rating.overall.low, rating.overall.high),
+            _estimate(rating.overall, rating.open_end),
             *(_side(rating.side(side)) for side in SIDES),
             str(rating.attackers.games + rating.defenders.games),
         ]
-        rows.append((rating.overall.elo, cells, ""))
+        rows.append((standing(rating), cells, ""))
     for name, parts in ladder.known.estimates.items():
         cells = [escape(name), "", *(f"{parts[part].elo:,.0f}" for part in ("overall", *SIDES)), ""]
-        rows.append((parts["overall"].elo, cells, "known"))
-    ordered = [(cells, kind) for _, cells, kind in sorted(rows, key=lambda row: -row[0])]
+        rows.append(((parts["overall"].elo, parts["overall"].high), cells, "known"))
+    ordered = [(cells, kind) for _, cells, kind in sorted(rows, key=lambda row: row[0], reverse=True)]
     open_ends = any(rating.side(side).open_end for rating in ladder.ratings.values() for side in SIDES)
     return html.section(
         "Strength",
@@ -165,22 +177,22 @@ def _strength(report: Report) -> str:
         html.figures(drawn) if drawn else html.paragraph("A single checkpoint: there is no curve to draw.", "note"),
         html.table(["player", "core-min", "overall", *(f"as {side}" for side in SIDES), "games"], ordered),
         html.paragraph(
-            "↑ ↓: every game as that side was won (lost), so no game bounds the interval at that end.", "note"
+            "Above, below, and arrows in the curves: every game as that side was won (lost), so there is only a bound.",
+            "note",
         )
         if open_ends
         else "",
     )
 
 
-def _estimate(elo: float, low: float, high: float) -> str:
-    return f"{elo:,.0f} <small>±{(high - low) / 2:.0f}</small>"
+def _estimate(estimate: Estimate, open_end: str | None) -> str:
+    if open_end is not None:
+        return _value(estimate, open_end)
+    return f"{estimate.elo:,.0f} <small>±{(estimate.high - estimate.low) / 2:.0f}</small>"
 
 
 def _side(part: SideRating) -> str:
-    if part.estimate is None:
-        return "–"
-    arrow = {"high": " ↑", "low": " ↓", None: ""}[part.open_end]
-    return _estimate(part.estimate.elo, part.estimate.low, part.estimate.high) + arrow
+    return "–" if part.estimate is None else _estimate(part.estimate, part.open_end)
 
 
 def _selfplay(report: Report) -> str:
@@ -257,8 +269,10 @@ def _solved(report: Report) -> str:
     for plies, by_side in suite.rows.items():
         cells = ["all" if plies is None else f"{plies} plies"]
         for side in (*SIDES, "both"):
-            kept, count, low, high = by_side[side]
-            cells.append(f"{kept / count:.0%} <small>{low:.0%}–{high:.0%} of {count}</small>" if count else "–")
+            share = by_side[side]
+            low, high = share.reach
+            within = f" <small>({low:.0%}–{high:.0%}) of {share.positions}</small>"
+            cells.append(f"{share.text}{within}" if share.positions else "–")
         rows.append((cells, ""))
     shown = [
         (
@@ -291,7 +305,13 @@ def _lost_words(suite: SuiteSummary) -> str:
     """Return what became of the wins that were not kept."""
     gone, words = suite.given_away, ""
     if suite.unsettled:
-        words = f" Of {suite.unsettled} more the solver cannot tell within its budget; they do not count as kept."
+        words = (
+            f" Of {suite.unsettled} more the solver cannot tell within {suite.nodes:,} nodes (--suite takes "
+            "more); shares are from what is shown to be kept to what may be."
+        )
+    answered = suite.rows[None]["both"].positions
+    if answered < suite.asked:
+        words += f" Interrupted: only the first {answered} of {suite.asked} positions were answered."
     if not gone:
         return f"No win is shown to be given away.{words}"
     lost = "One win was given away for certain" if gone == 1 else f"{gone} wins were given away for certain"

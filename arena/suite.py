@@ -95,10 +95,24 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many of some positions were kept, with the 95 % interval of the share."""
+    """How many of some positions were kept, with the 95 % interval of the share; of `open` ones nobody can tell."""
 
     kept: int
     positions: int
+    open: int = 0
+
+    @property
+    def text(self) -> str:
+        """The share, as bounds where positions are open: at least those kept, at most the open ones too."""
+        if not self.positions:
+            return "-"
+        least, most = self.kept / self.positions, (self.kept + self.open) / self.positions
+        return f"{least:.1%}" if least == most else f"{least:.1%} to {most:.1%}"
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """From the lower end of the interval of those kept to the upper end of that with the open ones."""
+        return self.interval[0], Share(self.kept + self.open, self.positions).interval[1]
 
     @property
     def share(self) -> float | None:
@@ -140,11 +154,11 @@ class SuiteResult:
     def share(self, side: str | None = None, plies: int | None = None) -> Share:
         """The share kept by one side, of one length, or of all."""
         chosen = [
-            answer.kept
+            answer.verdict
             for answer in self.answers
             if side in (None, answer.entry.side) and plies in (None, answer.entry.plies)
         ]
-        return Share(sum(chosen), len(chosen))
+        return Share(chosen.count(True), len(chosen), chosen.count(None))
 
     @property
     def kept(self) -> float:
@@ -199,7 +213,11 @@ class SuiteResult:
 
 
 def run_suite(
-    player: Player, suite: Suite, seed: int = 0, progress: Callable[[int, int, int], None] | None = None
+    player: Player,
+    suite: Suite,
+    seed: int = 0,
+    progress: Callable[[int, int, int], None] | None = None,
+    nodes: int = OPEN_NODES,
 ) -> SuiteResult:
     """Let a player make one move in each position of a suite.
 
@@ -208,6 +226,7 @@ def run_suite(
         suite: see `load_suite`.
         seed: decides what the player leaves to chance.
         progress: told now and then how many positions are answered, how many there are, and how many are kept.
+        nodes: see `verdict`.
 
     Returns:
         The result; after Ctrl-C that of the positions answered so far.
@@ -226,7 +245,7 @@ def run_suite(
             for entry, game, move in zip(entries, games, moves):
                 if entry.is_open(str(move)) and prover is None:
                     prover = Prover(suite.rules)
-                answers.append(Answer(entry, str(move), verdict(entry, game, move, prover)))
+                answers.append(Answer(entry, str(move), verdict(entry, game, move, prover, nodes)))
             if progress is not None:
                 progress(len(answers), len(suite.entries), sum(answer.kept for answer in answers))
     except KeyboardInterrupt:
@@ -236,7 +255,7 @@ def run_suite(
     return SuiteResult(player.name, suite, tuple(answers), seconds, seed, interrupted)
 
 
-def verdict(entry: Entry, game: Game, move: Move, prover: Prover | None) -> bool | None:
+def verdict(entry: Entry, game: Game, move: Move, prover: Prover | None, nodes: int = OPEN_NODES) -> bool | None:
     """Whether a move keeps the win: by the suite, or by the solver where the suite leaves it open.
 
     Args:
@@ -244,6 +263,7 @@ def verdict(entry: Entry, game: Game, move: Move, prover: Prover | None) -> bool
         game: a game that begins with it.
         move: a legal move.
         prover: of the same game; needed for unsettled moves.
+        nodes: that the solver may spend on each of its two questions.
     """
     if not entry.is_open(str(move)):
         return str(move) in entry.keeps
@@ -255,10 +275,10 @@ def verdict(entry: Entry, game: Game, move: Move, prover: Prover | None) -> bool
         return after.outcome.winner == entry.side
     after = Game.from_position(game.rules, after.position, after.to_play)
     prover.forget()  # so that the answer does not depend on earlier questions
-    proof = prover.prove(after, entry.side, OPEN_NODES)
+    proof = prover.prove(after, entry.side, nodes)
     if proof.proven or proof.disproven:
         return proof.proven
-    return False if prover.prove(after, after.to_play, OPEN_NODES).proven else None
+    return False if prover.prove(after, after.to_play, nodes).proven else None
 
 
 # Files

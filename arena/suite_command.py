@@ -111,7 +111,7 @@ def suite_notes(result: SuiteResult) -> list[str]:
     if result.unsettled:
         notes.append(
             f"Of {result.unsettled} the solver cannot tell in {OPEN_NODES:,} nodes whether they keep the win; "
-            "they do not count as kept."
+            "a share is from what is shown to be kept to what may be."
         )
     if result.interrupted:
         notes.append(
@@ -122,11 +122,11 @@ def suite_notes(result: SuiteResult) -> list[str]:
 
 
 def _of(share: Share) -> str:
-    return "-" if share.share is None else f"{share.share:.1%} of {share.positions}"
+    return "-" if share.share is None else f"{share.text} of {share.positions}"
 
 
 def _interval(share: Share) -> str:
     if share.share is None:
         return "-"
-    low, high = share.interval
+    low, high = share.reach
     return f"{low:.1%} to {high:.1%}"

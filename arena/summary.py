@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from arena.match import AT_ONCE
 from arena.match_result import ROLES, UNFINISHED, MatchResult, Standing
 from arena.player_text import ENGINE
 from arena.sprt import SprtResult
@@ -74,13 +75,14 @@ def match_table(result: MatchResult) -> Group:
     return Group(players, played, table)
 
 
-def match_notes(result: MatchResult, asked: int, openings: int) -> list[str]:
+def match_notes(result: MatchResult, asked: int, openings: int, at_once: int = AT_ONCE) -> list[str]:
     """What has to be said beside the table, a sentence each.
 
     Args:
         result: the match.
         asked: games that were asked for.
         openings: how many openings there were to choose from.
+        at_once: games that went at a time.
     """
     notes = []
     faulty = [game for game in result.played if game.fault is not None]
@@ -105,8 +107,9 @@ def match_notes(result: MatchResult, asked: int, openings: int) -> list[str]:
         notes += _sprt_notes(result.sprt, result)
     if result.interrupted:
         notes.append(
-            f"Interrupted: {result.games} of {result.planned} games were over. Short games end first, so this score "
-            "leans to whoever wins quickly; the overall interval takes whole pairs only."
+            f"Interrupted: {result.games} of {result.planned} games were over. "
+            + ("Short games end first, so this score leans to whoever wins quickly; the" if at_once > 1 else "The")
+            + " overall interval takes whole pairs only."
         )
     return notes
 
@@ -115,8 +118,8 @@ def _sprt_notes(sprt: SprtResult, result: MatchResult) -> list[str]:
     elo0, elo1 = sprt.elo
     low, high = sprt.bounds
     found = {
-        "H0": f"H0 accepted, the player is not {elo1:g} Elo stronger (rather {elo0:g} or less)",
-        "H1": f"H1 accepted, the player is more than {elo0:g} Elo stronger (rather {elo1:g} or more)",
+        "H0": f"H0 accepted: at these error rates the difference is taken to be {elo0:g} rather than {elo1:g}",
+        "H1": f"H1 accepted: at these error rates the difference is taken to be {elo1:g} rather than {elo0:g}",
         "": "undecided",
     }[sprt.accepted]
     counts = ", ".join(str(count) for count in sprt.counts)

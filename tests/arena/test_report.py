@@ -4,6 +4,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -19,6 +20,8 @@ from arena.report_command import look_at_suite
 from arena.report_figures import short, smooth
 from arena.report_game import _forced, _turns
 from arena.report_run import read_run
+from arena.report_sections import place
+from arena.suite import Share
 from env import RULES, Game
 from env.notation import Move
 from models.checkpoint import load, save
@@ -149,7 +152,7 @@ def test_blunders_in_solved_positions_are_counted_and_shown(monkeypatch: pytest.
 
     found, note = look_at_suite(cast(Any, Half()), "half", RULES[GAME], 2)
     assert found is not None and note == ""
-    assert found.rows[None]["defenders"][:2] == (1, 2) and found.rows[1]["both"][:2] == (1, 2)
+    assert found.rows[None]["defenders"] == found.rows[1]["both"] == Share(1, 2)
     ((number, side, plies, played, winning, one, two),) = found.blunders
     assert (number, side, plies, played, winning) == (2, "defenders", 1, "g4-g5", ["a4-a1", "a4-a7"])
     assert one.size == two.size and one.tobytes() != two.tobytes()
@@ -271,6 +274,7 @@ def test_openings_are_counted_for_both_sides_and_mirrored(run: Path):
         (["--report", "{run}/metrics.jsonl", "--ladder", "{run}"], "not a folder"),
         (["--report", "{tmp}/out", "random"], "about a run or a checkpoint"),
         (["--report", "{tmp}/out", "{run}", "--ladder", "{run}"], "not both"),
+        (["--ladder", "{run}", "--no-suite"], "--no-suite does not belong to a ladder"),
         (["--report", "{tmp}/out", "--depth", "3"], "does not belong to a report"),
     ],
 )
@@ -314,3 +318,24 @@ def test_no_text_of_a_run_becomes_part_of_the_page(run: Path, tmp_path: Path):
     odd = run.rename(run.with_name("<b onclick=x>&odd"))
     text = (tmp_path / "out", report(odd, tmp_path / "out"))[0] / "index.html"
     assert not re.search(r"<b onclick", text.read_text()) and "&lt;b onclick=x&gt;&amp;odd" in text.read_text()
+
+
+def test_what_is_said_of_strength_is_what_games_show():
+    known = {str(elo): {"attackers": Estimate(elo, elo, elo)} for elo in (0, 200, 400, 600)}
+    ladder = cast(Any, SimpleNamespace(known=SimpleNamespace(estimates=known)))
+    assert place(ladder, "attackers", Estimate(390, 350, 430)) == "about as strong as 400"
+    assert place(ladder, "attackers", Estimate(300, 150, 450)) == "about as strong as 200 to 400"
+    assert place(ladder, "attackers", Estimate(300, 250, 350)) == "between 200 and 400"
+    assert place(ladder, "attackers", Estimate(-90, -150, -20)) == "below 0"
+    assert place(ladder, "attackers", Estimate(700, 650, 750)).startswith("above 600")
+    assert place(ladder, "attackers", Estimate(-300, -700, 5), "low") == "below 5 Elo, having lost every game"
+
+
+def test_a_report_without_the_suite_says_so(run: Path, tmp_path: Path):
+    assert "asked for with --no-suite" in report(run, tmp_path / "out", "--no-suite").words
+
+
+def test_open_answers_make_a_share_a_range():
+    assert (Share(1, 4).text, Share(1, 4, 1).text, Share(0, 0).text) == ("25.0%", "25.0% to 50.0%", "-")
+    assert Share(1, 4).reach == Share(1, 4).interval
+    assert Share(1, 4, 1).reach == (Share(1, 4).interval[0], Share(2, 4).interval[1])
