@@ -17,7 +17,7 @@ from search.proof import Prover, prove, shortest_win
 
 MIDDLE = frozenset({"b2"})
 CORNERS = frozenset({"a1", "d1", "a4", "d4"})
-EDGES = frozenset(f"{file}{rank}" for file in "abcd" for rank in range(1, 5) if file in "ad" or rank in (1, 4))
+EDGE = frozenset({"a1", "a2", "a3", "a4"})
 START = {"start": "/4/1tt1/1Kt1/4/"}
 # The two games on boards so small that all that can be reached from a position can be written down.
 SMALL = (
@@ -26,7 +26,7 @@ SMALL = (
         hostile_while_empty=MIDDLE, hostile_to_king=CORNERS, king_surrounded=MIDDLE,
     ),
     Rules(
-        "small-edges", "Small, edges", 4, START, "b2", EDGES, closed=MIDDLE, hostile_while_empty=MIDDLE,
+        "small-edge", "Small, edge", 4, START, "b2", EDGE, closed=MIDDLE, hostile_while_empty=MIDDLE,
         king_surrounded=MIDDLE | {"b3", "c2"}, king_walls=MIDDLE, no_moves="draw", repetition_limit=2,
         repetition="draw",
     ),
@@ -36,11 +36,13 @@ EASY, HARD = 300, 200_000
 
 def random_position(rules: Rules, attackers: int, defenders: int, rng: np.random.Generator) -> Game:
     """A game in which as many pieces stand anywhere, and which is not over."""
-    reserved = {*rules.goal, *rules.king_only, *rules.closed}
-    free = [square for square in range(rules.cells) if _name(rules, square) not in reserved]
+    names = [_name(rules, square) for square in range(rules.cells)]
+    free = [square for square, name in enumerate(names) if name not in rules.king_only | rules.closed]
     while True:
         board = np.zeros(rules.cells, np.int8)
         king, *others = rng.permutation(free)[: attackers + defenders + 1]
+        if names[king] in rules.goal:
+            continue
         board[king], board[others] = 3, [1] * attackers + [2] * defenders
         side = SIDES[int(rng.integers(2))]
         game = Game.from_position(rules, format_position(rules.size, board), side)
