@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from env.encoding import EXTRA_INPUTS, REACH_ATTACKERS
+
 
 def _mix(bits: np.ndarray) -> np.ndarray:
     """Return uint64 of the same shape, every bit of which depends on all bits given (the end of SplitMix64)."""
@@ -30,6 +32,8 @@ class HashEvaluator:
     ) -> None:
         self.calls += 1
         self.rows += len(inputs)
+        # What can come to an empty square follows from the rest of the row, and the golden trees were made without it.
+        inputs = np.concatenate((inputs[:, :-EXTRA_INPUTS] & (REACH_ATTACKERS - 1), inputs[:, -EXTRA_INPUTS:]), axis=1)
         place = _mix(np.arange(1, inputs.shape[1] + 1, dtype=np.uint64) + np.uint64(1000 * self.seed))
         row = _mix((_mix(inputs.astype(np.uint64)[:, :] + place)).sum(axis=1, dtype=np.uint64))
         values[:] = (2 * _unit(row) - 1) * self.certainty
