@@ -7,7 +7,6 @@ states the evaluation, and why the transposition table does no harm where positi
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import dataclass
 
@@ -15,23 +14,22 @@ import numpy as np
 
 from env.game import Game
 from env.notation import Move
-from env.position import REVERSIBLE, copy_position, new_position
+from env.position import copy_position, new_position
 from env.rules import Rules, get_rules
 from env.tables import tables
+from search.alphabeta_kernels import DECIDED, MAX_DEPTH, WIN
+from search.alphabeta_run import lay_out_past, next_generation, require_game, set_after
 from search.evaluation import count_soldiers, evaluation_weights
 from search.negamax import (
     BEST,
     BEST_ACTION,
-    DECIDED,
     GENERATION,
     HINT,
-    MAX_DEPTH,
     NODES,
-    WIN,
     new_work,
     search_position,
 )
-from search.transposition import GENERATIONS, new_path, new_table, retrace
+from search.transposition import new_path, new_table, retrace
 
 __all__ = ["DECIDED", "MAX_DEPTH", "WIN", "AlphaBeta", "AlphaBetaResult"]
 
@@ -88,10 +86,7 @@ class AlphaBeta:
             ValueError: the game is over or another one than this object's, or neither depth nor seconds is given or
                 one is out of range.
         """
-        if game.rules != self.rules:
-            raise ValueError(f"this search plays {self.rules.name}, not {game.rules.name}")
-        if game.outcome is not None:
-            raise ValueError(f"the game is over ({game.outcome.reason}); there is no move to search for")
+        require_game(self.rules, game)
         if depth is None and seconds is None:
             raise ValueError("alpha-beta needs a depth or a time")
         if depth is not None and not 1 <= depth <= MAX_DEPTH:
@@ -101,15 +96,9 @@ class AlphaBeta:
         start = time.perf_counter()
         self._prepare(game, seed)
         self._work.stop[0] = 0
-        if seconds is None:
+        left = None if seconds is None else seconds - (time.perf_counter() - start)
+        with set_after(self._work.stop, left):
             return self._deepen(game, depth or MAX_DEPTH)
-        timer = threading.Timer(max(0.0, seconds - (time.perf_counter() - start)), self._work.stop.fill, (1,))
-        timer.daemon = True
-        timer.start()
-        try:
-            return self._deepen(game, depth or MAX_DEPTH)
-        finally:
-            timer.cancel()
 
     def stop(self) -> None:
         """Let the search that another thread runs end soon, with the best move found so far."""
@@ -117,25 +106,15 @@ class AlphaBeta:
 
     def _prepare(self, game: Game, seed: int) -> None:
         """Lay out the game for the kernels, and forget what earlier searches learnt."""
-        work, ply = self._work, game.ply
-        if ply + MAX_DEPTH + 2 > len(self._path.history):
-            self._path = new_path(self.rules.cells, 2 * (ply + MAX_DEPTH + 2))
-        path = self._path
-        path.history[: ply + 1] = game.history[: ply + 1]
-        first = int(game.arrays.info[REVERSIBLE])
-        made = np.array(game.actions[first:], np.int64)
-        path.moved[first + 1 : ply + 1, 0] = made // (4 * (self.rules.size - 1))
-        path.moved[first + 1 : ply + 1, 1] = self._tables.target[made]
+        work = self._work
+        self._path = lay_out_past(self._tables, self._path, game, MAX_DEPTH)
         copy_position(game.arrays, self._position)
         work.killers.fill(-1)
         work.success.fill(0)
         actions = game.legal_actions()
-        work.rank[actions] = np.random.default_rng((seed, ply)).permutation(len(actions))
+        work.rank[actions] = np.random.default_rng((seed, game.ply)).permutation(len(actions))
         work.state[NODES] = 0
-        work.state[GENERATION] += 1
-        if work.state[GENERATION] > GENERATIONS:
-            work.state[GENERATION] = 1
-            self._table.view(np.uint8).fill(0)
+        work.state[GENERATION] = next_generation(self._table, int(work.state[GENERATION]))
         work.nodes[0, HINT] = -1
 
     def _deepen(self, game: Game, most: int) -> AlphaBetaResult:

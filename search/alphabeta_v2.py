@@ -7,17 +7,18 @@ strong it is.
 
 from __future__ import annotations
 
-import threading
 import time
 
 import numpy as np
 
 from env.game import Game
-from env.position import REVERSIBLE, copy_position, new_position
+from env.position import copy_position, new_position
 from env.rules import Rules, get_rules
 from env.tables import tables
 from search.alphabeta import AlphaBetaResult
-from search.transposition import GENERATIONS, new_path, new_table, retrace
+from search.alphabeta_kernels import DECIDED, INFINITE, MAX_DEPTH, WIN
+from search.alphabeta_run import lay_out_past, next_generation, require_game, set_after
+from search.transposition import new_path, new_table, retrace
 from search.v2.evaluation import Evaluation, survey
 from search.v2.kernels import search_position
 from search.v2.settings import SELECTIVE, Settings
@@ -25,16 +26,12 @@ from search.v2.weights import UNIT, load_weights
 from search.v2.work import (
     BEST,
     BEST_ACTION,
-    DECIDED,
     GENERATION,
     HINT,
-    INFINITE,
     LEVELS,
     LIMIT,
-    MAX_DEPTH,
     NODES,
     RAW,
-    WIN,
     new_work,
 )
 
@@ -97,10 +94,7 @@ class AlphaBetaV2:
             ValueError: the game is over or another one than this object's, no limit is given, or something is out of
                 range.
         """
-        if game.rules != self.rules:
-            raise ValueError(f"this search plays {self.rules.name}, not {game.rules.name}")
-        if game.outcome is not None:
-            raise ValueError(f"the game is over ({game.outcome.reason}); there is no move to search for")
+        require_game(self.rules, game)
         if depth is None and nodes is None and seconds is None:
             raise ValueError("alpha-beta needs a depth, a number of nodes or a time")
         if depth is not None and not 1 <= depth <= MAX_DEPTH:
@@ -115,15 +109,9 @@ class AlphaBetaV2:
         self._prepare(game, seed, noise)
         self._work.state[LIMIT] = _UNLIMITED if nodes is None else nodes
         self._work.stop[0] = 0
-        if seconds is None:
+        left = None if seconds is None else seconds - (time.perf_counter() - start)
+        with set_after(self._work.stop, left):
             return self._deepen(game, depth or MAX_DEPTH)
-        timer = threading.Timer(max(0.0, seconds - (time.perf_counter() - start)), self._work.stop.fill, (1,))
-        timer.daemon = True
-        timer.start()
-        try:
-            return self._deepen(game, depth or MAX_DEPTH)
-        finally:
-            timer.cancel()
 
     def stop(self) -> None:
         """Let the search that another thread runs end soon, with the best move found so far."""
@@ -131,30 +119,20 @@ class AlphaBetaV2:
 
     def _prepare(self, game: Game, seed: int, noise: int) -> None:
         """Lay out the game for the kernels, and forget what earlier searches learnt."""
-        work, ply = self._work, game.ply
-        if ply + LEVELS + 2 > len(self._path.history):
-            self._path = new_path(self.rules.cells, 2 * (ply + LEVELS + 2))
-        path = self._path
-        path.history[: ply + 1] = game.history[: ply + 1]
-        first = int(game.arrays.info[REVERSIBLE])
-        made = np.array(game.actions[first:], np.int64)
-        path.moved[first + 1 : ply + 1, 0] = made // (4 * (self.rules.size - 1))
-        path.moved[first + 1 : ply + 1, 1] = self._tables.target[made]
+        work = self._work
+        self._path = lay_out_past(self._tables, self._path, game, LEVELS)
         copy_position(game.arrays, self._start)
         work.killers.fill(-1)
         work.replies.fill(-1)
         work.success.fill(0)
         work.bonus.fill(0)
         actions = game.legal_actions()
-        chance = np.random.default_rng((seed, ply))
+        chance = np.random.default_rng((seed, game.ply))
         work.rank[actions] = chance.permutation(len(actions))
         if noise:
             work.bonus[actions] = chance.integers(0, noise, len(actions), endpoint=True)
         work.state[NODES] = 0
-        work.state[GENERATION] += 1
-        if work.state[GENERATION] > GENERATIONS:
-            work.state[GENERATION] = 1
-            self._table.view(np.uint8).fill(0)
+        work.state[GENERATION] = next_generation(self._table, int(work.state[GENERATION]))
         work.nodes[0, HINT] = -1
 
     def _iterate(self, depth: int, low: int, high: int) -> bool:

@@ -41,7 +41,7 @@ def evaluation_weights(rules: Rules) -> np.ndarray:
 
 
 @kernel
-def _lookout(t: Tables, pos: Position, square: int, sideways: int) -> int:
+def lookout(t: Tables, pos: Position, square: int, sideways: int) -> int:
     """Return the goal squares that the king would reach from `square` along its file (`sideways` 0) or rank (1)."""
     n = t.size
     rank, file = square // n, square % n
@@ -63,7 +63,7 @@ def evaluate(t: Tables, weights: np.ndarray, pos: Position, soldiers: np.ndarray
     king = int(pos.info[KING_SQUARE])
     score = weights[ATTACKER_VALUE] * soldiers[0] - weights[DEFENDER_VALUE] * soldiers[1]
 
-    roads = _lookout(t, pos, king, 0) + _lookout(t, pos, king, 1)
+    roads = lookout(t, pos, king, 0) + lookout(t, pos, king, 1)
     if roads > 0:
         if pos.info[TO_PLAY] == DEFENDERS:
             score -= weights[OPEN_ROAD]
@@ -80,7 +80,7 @@ def evaluate(t: Tables, weights: np.ndarray, pos: Position, soldiers: np.ndarray
             if t.may_stop[KING_KIND, square]:
                 mobility += 1
                 # North and south (even) leave a file, so the new road is along a rank.
-                if _lookout(t, pos, square, 1 - direction % 2) > 0:
+                if lookout(t, pos, square, 1 - direction % 2) > 0:
                     approaches += 1
             square = int(t.neighbour[square, direction])
         if beside >= 0 and pos.board[beside] == ATTACKER:

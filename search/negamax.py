@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from env.board import NO_MOVES, NONE, REPETITION, make, unmake, winner
+from env.board import make, unmake
 from env.jit import kernel
-from env.moves import has_move, immediate_win, write_moves
+from env.moves import immediate_win, write_moves
 from env.position import PLY, TO_PLAY, Position
 from env.rules import ATTACKERS, Rules
 from env.tables import Tables
+from search.alphabeta_kernels import INFINITE, MAX_DEPTH, NEVER, WIN, bring_forward, from_node, judge_node, settled
 from search.evaluation import evaluate
 from search.transposition import (
     EXACT,
@@ -24,17 +25,9 @@ from search.transposition import (
     NO_BOUND,
     UPPER,
     Path,
-    enter,
     find,
-    may_meet_past,
     store,
 )
-
-MAX_DEPTH = 60
-WIN = 1_000_000  # less the plies it takes; evaluations are far smaller
-DECIDED = WIN - 1000  # from here on a score is a forced win
-INFINITE = WIN + 1
-NEVER = 1 << 30  # a ply beyond every game
 
 # Columns of `Work.nodes`, one row for each level of the stack: window, best score and action so far, legal moves, moves
 # tried, action being tried, whether it is tried again with the full window, the earliest ply that the result depends
@@ -42,7 +35,6 @@ NEVER = 1 << 30  # a ply beyond every game
 ALPHA, BETA, BEST, BEST_ACTION, COUNT, TRIED, ACTION, AGAIN, DEPENDS, HINT, FLOOR = range(11)
 NODES, GENERATION = 0, 1  # places in `Work.state`
 
-SORTED = 24  # after that many moves in order the others come as they are
 KILLER_RANK, HINT_RANK = 1 << 60, 1 << 61
 
 
@@ -123,38 +115,18 @@ def _open(t: Tables, pos: Position, work: Work, level: int, alpha: int, beta: in
 @kernel
 def _next_move(work: Work, level: int) -> int:
     """Return the most promising action not yet tried, and count it as tried."""
-    node, moves, order = work.nodes[level], work.moves[level], work.order[level]
+    node, moves = work.nodes[level], work.moves[level]
     at = node[TRIED]
-    if at < SORTED:
-        best = at
-        for index in range(at + 1, node[COUNT]):
-            if order[index] > order[best]:
-                best = index
-        moves[at], moves[best] = moves[best], moves[at]
-        order[at], order[best] = order[best], order[at]
+    bring_forward(moves, work.order[level], at, node[COUNT])
     node[TRIED] = at + 1
     return int(moves[at])
-
-
-@kernel
-def _from_node(score: int, level: int) -> int:
-    """Return a score, wins counted from the root, as seen from a node `level` plies below it."""
-    if score >= DECIDED:
-        return score + level
-    if score <= -DECIDED:
-        return score - level
-    return score
 
 
 @kernel
 def _look_up(
     t: Tables, pos: Position, work: Work, path: Path, table: np.ndarray, level: int, depth: int, alpha: int, beta: int
 ) -> int:
-    """Return the table's score where it settles the node in the window (alpha, beta), else INFINITE; sets HINT.
-
-    A stored bound was proven without the past. Where the past may be met, and meeting it means a draw, a proof tree
-    with some of its nodes replaced by draws still proves the bound or 0, whichever is weaker.
-    """
+    """Return the table's score where it settles the node in the window (alpha, beta), else INFINITE; sets HINT."""
     slot = find(table, pos.key[0], work.state[GENERATION])
     if slot < 0:
         work.nodes[level, HINT] = -1
@@ -166,38 +138,8 @@ def _look_up(
     # Full windows are searched for the sake of the line.
     if entry["depth"] != depth or bound == NO_BOUND or beta - alpha > 1:
         return INFINITE
-    score = -_from_node(-int(entry["score"]), -level)
-    low = high = score
-    if may_meet_past(t, pos, path, depth):
-        if t.repetition_result != 0:
-            return INFINITE
-        low, high = min(score, 0), max(score, 0)
-    if bound & LOWER and low >= beta:
-        return low
-    if bound & UPPER and high <= alpha:
-        return high
-    return INFINITE
-
-
-@kernel
-def _over(t: Tables, pos: Position, path: Path, level: int, reason: int) -> tuple[bool, int, int]:
-    """Judge by the rules a node just reached, `level` plies below the root; `reason` is what `make` returned.
-
-    Returns:
-        Whether the game is over; the score from the view of the side to play; the earliest ply that this depends on.
-    """
-    depends = NEVER
-    if reason == NONE:
-        met = enter(t, pos, path)
-        if met >= 0:
-            reason, depends = REPETITION, met
-        elif not has_move(t, pos):
-            reason = NO_MOVES
-        else:
-            return False, 0, NEVER
-    to_play = pos.info[TO_PLAY]
-    won = winner(t, reason, 1 - to_play)
-    return True, (won if to_play == ATTACKERS else -won) * (WIN - level), depends
+    score = -from_node(-int(entry["score"]), -level)
+    return settled(t, pos, path, score, bound, depth, alpha, beta)
 
 
 @kernel
@@ -228,7 +170,7 @@ def _search_last_ply(t: Tables, weights: np.ndarray, pos: Position, work: Work, 
     best, best_action, depends = -INFINITE, -1, NEVER
     for _ in range(node[COUNT]):
         action = _next_move(work, level)
-        over, score, met = _over(t, pos, path, level + 1, _make(t, pos, work, path, level, action))
+        over, score, met = judge_node(t, pos, path, level + 1, _make(t, pos, work, path, level, action))
         if not over:
             score = evaluate(t, weights, pos, work.soldiers)
             if pos.info[TO_PLAY] != ATTACKERS:
@@ -266,7 +208,7 @@ def _close(pos: Position, work: Work, table: np.ndarray, level: int, depth: int)
         bound = UPPER
     if node[DEPENDS] < pos.info[PLY]:
         bound = NO_BOUND
-    store(table, pos.key[0], work.state[GENERATION], depth, bound, _from_node(best, level), action)
+    store(table, pos.key[0], work.state[GENERATION], depth, bound, from_node(best, level), action)
 
 
 @kernel
@@ -315,7 +257,7 @@ def search_position(
             work.state[NODES] += 1
             reason = _make(t, pos, work, path, level, int(node[ACTION]))
             level += 1
-            over, score, depends = _over(t, pos, path, level, reason)
+            over, score, depends = judge_node(t, pos, path, level, reason)
             work.length[level] = 0
             if not over:
                 left = depth - level

@@ -13,7 +13,8 @@ from env.moves import immediate_win, king_falls
 from env.position import ATTACKER, EMPTY, KING, KING_SQUARE, TO_PLAY, Position
 from env.rules import ATTACKERS, DEFENDERS
 from env.tables import KING_KIND, SOLDIER, Tables
-from search.v2.evaluation import Evaluation, lookout
+from search.evaluation import lookout
+from search.v2.evaluation import Evaluation
 
 
 @kernel

@@ -12,6 +12,7 @@ from env.jit import kernel
 from env.position import ATTACKER, EMPTY, KING_SQUARE, TO_PLAY, Position
 from env.rules import DEFENDERS
 from env.tables import KING_KIND, SOLDIER, Tables
+from search.evaluation import lookout
 
 # Columns of `Evaluation.terms`, counted from the attackers' view; docs/alphabeta-v2.md says what they mean.
 (
@@ -75,16 +76,6 @@ def survey(e: Evaluation, pos: Position, static: np.ndarray) -> None:
         piece = pos.board[square]
         static[0] += e.squares[piece, square]
         static[1] += e.quarter[piece, square]
-
-
-@kernel
-def lookout(t: Tables, pos: Position, square: int, sideways: int) -> int:
-    """Return the goal squares that the king would reach from `square` along its file (`sideways` 0) or rank (1)."""
-    n = t.size
-    rank, file = square // n, square % n
-    if sideways:
-        return t.goals[t.goal_kind[rank], pos.lines[rank] | pos.lines[n + rank], file]
-    return t.goals[t.goal_kind[n + file], pos.lines[2 * n + file], rank]
 
 
 @kernel

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from env.board import NO_MOVES, NONE, REPETITION, make, unmake, winner
+from env.board import make, unmake
 from env.jit import kernel
-from env.moves import has_move, immediate_win
+from env.moves import immediate_win
 from env.position import ATTACKER, DEFENDER, PLY, TO_PLAY, Position
-from env.rules import ATTACKERS
 from env.tables import Tables
+from search.alphabeta_kernels import DECIDED, INFINITE, NEVER, WIN, from_node, judge_node, settled
 from search.transposition import (
     EXACT,
     LOWER,
     NO_BOUND,
     UPPER,
     Path,
-    enter,
     find,
-    may_meet_past,
     store,
 )
 from search.v2.candidates import threats
@@ -37,7 +35,6 @@ from search.v2.work import (
     BETA,
     COUNT,
     CUT,
-    DECIDED,
     DEEPER,
     DEPENDS,
     EXTENSIONS,
@@ -46,12 +43,10 @@ from search.v2.work import (
     FULL,
     GENERATION,
     HINT,
-    INFINITE,
     LATE,
     LEFT,
     LEVELS,
     LIMIT,
-    NEVER,
     NODES,
     PRUNING,
     QUIESCENCE,
@@ -63,7 +58,6 @@ from search.v2.work import (
     THREAT,
     TRIED,
     UNCUT,
-    WIN,
     Work,
 )
 
@@ -83,24 +77,10 @@ def _begin(work: Work, level: int, left: int, threat: int, alpha: int, beta: int
 
 
 @kernel
-def _from_node(score: int, level: int) -> int:
-    """Return a score, wins counted from the root, as seen from a node `level` plies below it."""
-    if score >= DECIDED:
-        return score + level
-    if score <= -DECIDED:
-        return score - level
-    return score
-
-
-@kernel
 def _look_up(
     t: Tables, pos: Position, work: Work, path: Path, table: np.ndarray, level: int, left: int, alpha: int, beta: int
 ) -> int:
-    """Return the table's score where it settles the node in the window (alpha, beta), else INFINITE; sets HINT.
-
-    A stored bound was proven without the past. Where the past may be met, and meeting it means a draw, a proof tree
-    with some of its nodes replaced by draws still proves the bound or 0, whichever is weaker.
-    """
+    """Return the table's score where it settles the node in the window (alpha, beta), else INFINITE; sets HINT."""
     slot = find(table, pos.key[0], work.state[GENERATION])
     if slot < 0:
         work.nodes[level, HINT] = -1
@@ -111,7 +91,7 @@ def _look_up(
     # Full windows are searched for the sake of the line.
     if bound == NO_BOUND or beta - alpha > 1:
         return INFINITE
-    score = -_from_node(-int(entry["score"]), -level)
+    score = -from_node(-int(entry["score"]), -level)
     reach = left
     if work.settings[DEEPER]:
         if entry["depth"] < left and abs(score) < DECIDED:
@@ -119,37 +99,7 @@ def _look_up(
         reach = max(left, int(entry["depth"])) + BEYOND
     elif entry["depth"] != left:
         return INFINITE
-    low = high = score
-    if may_meet_past(t, pos, path, reach):
-        if t.repetition_result != 0:
-            return INFINITE
-        low, high = min(score, 0), max(score, 0)
-    if bound & LOWER and low >= beta:
-        return low
-    if bound & UPPER and high <= alpha:
-        return high
-    return INFINITE
-
-
-@kernel
-def _over(t: Tables, pos: Position, path: Path, level: int, reason: int) -> tuple[bool, int, int]:
-    """Judge by the rules a node just reached, `level` plies below the root; `reason` is what `make` returned.
-
-    Returns:
-        Whether the game is over; the score from the view of the side to play; the earliest ply that this depends on.
-    """
-    depends = NEVER
-    if reason == NONE:
-        met = enter(t, pos, path)
-        if met >= 0:
-            reason, depends = REPETITION, met
-        elif not has_move(t, pos):
-            reason = NO_MOVES
-        else:
-            return False, 0, NEVER
-    to_play = pos.info[TO_PLAY]
-    won = winner(t, reason, 1 - to_play)
-    return True, (won if to_play == ATTACKERS else -won) * (WIN - level), depends
+    return settled(t, pos, path, score, bound, reach, alpha, beta)
 
 
 @kernel
@@ -208,7 +158,7 @@ def _close(t: Tables, pos: Position, work: Work, table: np.ndarray, level: int) 
         bound = UPPER
     if node[DEPENDS] < pos.info[PLY]:
         bound = NO_BOUND
-    store(table, pos.key[0], work.state[GENERATION], left, bound, _from_node(best, level), action)
+    store(table, pos.key[0], work.state[GENERATION], left, bound, from_node(best, level), action)
 
 
 @kernel
@@ -311,7 +261,7 @@ def search_position(
             action = int(node[ACTION])
             reason = _make(t, e, pos, work, path, level, action)
             level += 1
-            over, score, depends = _over(t, pos, path, level, reason)
+            over, score, depends = judge_node(t, pos, path, level, reason)
             work.length[level] = 0
             left = int(node[LEFT]) - 1
             if not over:

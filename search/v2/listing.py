@@ -7,8 +7,10 @@ from env.moves import write_moves
 from env.position import KING, PLY, REVERSIBLE, TO_PLAY, Position
 from env.rules import ATTACKERS, DEFENDERS
 from env.tables import Tables
+from search.alphabeta_kernels import WIN, bring_forward
+from search.evaluation import lookout
 from search.v2.candidates import find_captures, find_closing_in, write_answers, write_king_moves, write_landings
-from search.v2.evaluation import Evaluation, advantage, lookout
+from search.v2.evaluation import Evaluation, advantage
 from search.v2.work import (
     ACTION,
     ALPHA,
@@ -25,11 +27,9 @@ from search.v2.work import (
     REPLIES,
     ROADS,
     TRIED,
-    WIN,
     Work,
 )
 
-SORTED = 24  # after that many moves in order the others come as they are
 # Ranges of `Work.order`: quiet moves by success lie below QUIET_END.
 QUIET_END = 1 << 24
 REPLY_RANK, KILLER_RANK, CAPTURE_RANK, HINT_RANK = 1 << 26, 1 << 27, 1 << 28, 1 << 30
@@ -114,13 +114,7 @@ def next_move(work: Work, level: int) -> None:
     """Take up the most promising action not yet tried, and count it as tried."""
     node, moves, order = work.nodes[level], work.moves[level], work.order[level]
     at = int(node[TRIED])
-    if at < SORTED:
-        best = at
-        for index in range(at + 1, node[COUNT]):
-            if order[index] > order[best]:
-                best = index
-        moves[at], moves[best] = moves[best], moves[at]
-        order[at], order[best] = order[best], order[at]
+    bring_forward(moves, order, at, node[COUNT])
     node[TRIED] = at + 1
     node[ACTION] = moves[at]
     node[QUIET] = 1 if order[at] < QUIET_END else 0

@@ -7,13 +7,9 @@ from math import log
 import numpy as np
 
 from env.rules import Rules
+from search.alphabeta_kernels import MAX_DEPTH
 
-MAX_DEPTH = 60
 LEVELS = MAX_DEPTH + 30  # of the stack: extensions and quiescence go beyond the depth
-WIN = 1_000_000  # less the plies it takes; evaluations are far smaller
-DECIDED = WIN - 1000  # from here on a score is a forced win
-INFINITE = WIN + 1
-NEVER = 1 << 30  # a ply beyond every game
 
 # Columns of `Work.nodes`, one row for each level of the stack: window, best score and action so far, moves, how many of
 # them were tried, action being tried, which try of it this is, the earliest ply that the result depends on, action from

@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from positions import few_pieces, full_board
 
 from env import Game
 from env.board import NONE, play, unmake, winner
 from env.jit import kernel
 from env.moves import write_moves
-from env.notation import format_position
-from env.position import ATTACKER, DEFENDER, KING, Position, copy_position, new_position
+from env.position import Position, copy_position, new_position
 from env.rules import RULES
 from env.tables import Tables, tables
 from search.alphabeta import AlphaBeta, AlphaBetaResult
@@ -99,42 +99,6 @@ def value_after(game: Game, result: AlphaBetaResult, depth: int) -> int:
     value = -(minimax(there, depth - 1) if depth > 1 else evaluation(there))
     # Counted from the root, an end is one ply further away.
     return value - int(np.sign(value)) if abs(value) > WIN // 2 else value
-
-
-def shuffle(game: Game, plies: int, undoing: float, rng: np.random.Generator) -> Game:
-    """Play random moves; with probability `undoing` a side takes back its last move, so that positions come again."""
-    for _ in range(plies):
-        if game.outcome is not None:
-            break
-        moves = game.legal_moves()
-        if len(game.moves) > 1 and rng.random() < undoing:
-            last = game.moves[-2]
-            moves = [move for move in moves if (move.origin, move.target) == (last.target, last.origin)] or moves
-        game.play(moves[int(rng.integers(len(moves)))])
-    return game
-
-
-def full_board(name: str, rng: np.random.Generator) -> Game:
-    """A game that is going on, from one of the starts."""
-    layouts = list(RULES[name].layouts)
-    while True:
-        game = Game(name, layouts[int(rng.integers(len(layouts)))])
-        if shuffle(game, int(rng.integers(60)), 0.5, rng).outcome is None:
-            return game
-
-
-def few_pieces(name: str, rng: np.random.Generator) -> Game:
-    """A game that is going on, of a king, up to two defenders and up to three attackers, much shuffled."""
-    rules = RULES[name]
-    free = np.flatnonzero(tables(rules).may_stop[0] & (1 - tables(rules).goal))
-    while True:
-        pieces = [KING] + [ATTACKER] * int(rng.integers(1, 4)) + [DEFENDER] * int(rng.integers(3))
-        board = np.zeros(rules.cells, np.int8)
-        board[rng.permutation(free)[: len(pieces)]] = pieces
-        side = ("attackers", "defenders")[int(rng.integers(2))]
-        game = Game.from_position(rules, format_position(rules.size, board), side)
-        if shuffle(game, int(rng.integers(12)), 0.8, rng).outcome is None:
-            return game
 
 
 def agree(search: AlphaBetaV2, game: Game, depth: int, seed: int = 0) -> None:
