@@ -9,7 +9,6 @@ Each file is written whole or not at all, a game's as soon as it is over, so a p
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -28,7 +27,7 @@ from arena.openings import Opening
 from arena.player_text import PlayerText
 from arena.sprt import Sprt
 from env import RULES, Rules
-from env.files import lock_file, remove_drafts
+from env.files import leave_lock, lock_file, lock_signature, remove_drafts, sign_lock
 from env.records import Record, format_record, parse_record
 from env.rules import SIDES
 
@@ -135,9 +134,7 @@ class MatchFolder:
     def close(self) -> None:
         """Gives the folder back."""
         if self._lock is not None:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._lock, 0)
-            os.close(self._lock)
+            leave_lock(self._lock)
             self._lock = None
 
     def __enter__(self) -> MatchFolder:
@@ -151,12 +148,11 @@ class MatchFolder:
         try:
             lock_file(handle)
         except OSError:
-            holder = os.read(handle, 32).decode(errors="replace").strip()
+            holder = lock_signature(handle)
             os.close(handle)
             who = f"process {holder}" if holder else "another process"
             raise MatchFolderError(f"{self.path}: {who} plays in this folder at this moment") from None
-        os.ftruncate(handle, 0)
-        os.write(handle, f"{os.getpid()}\n".encode())
+        sign_lock(handle)
         return handle
 
     def _read(self, file: Path, number: int, rules: Rules, openings: Sequence[Opening], max_plies: int) -> PlayedGame:

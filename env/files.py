@@ -88,3 +88,23 @@ def lock_file(handle: int) -> None:
         import fcntl
 
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def sign_lock(handle: int) -> None:
+    """Write into a locked file which process holds it."""
+    os.ftruncate(handle, 0)
+    os.lseek(handle, 0, os.SEEK_SET)
+    os.write(handle, f"{os.getpid()}\n".encode())
+
+
+def lock_signature(handle: int) -> str:
+    """Return what stands in a lock's file, read from its beginning: the process that signed it and has not left it."""
+    os.lseek(handle, 0, os.SEEK_SET)
+    return os.read(handle, 32).decode(errors="replace").strip()
+
+
+def leave_lock(handle: int) -> None:
+    """Give a lock back, unsigned: a signature found later is of a process that could not do that."""
+    with contextlib.suppress(OSError):
+        os.ftruncate(handle, 0)
+    os.close(handle)

@@ -24,7 +24,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from env.files import lock_file, remove_drafts, write_whole
+from env.files import leave_lock, lock_file, lock_signature, remove_drafts, sign_lock, write_whole
 from training.config import RunConfig
 from training.config_file import ConfigError, config_text, read_config
 from training.manifest import (
@@ -135,27 +135,23 @@ class RunFolder:
         try:
             lock_file(handle)
         except OSError:
-            holder = os.read(handle, 32).decode(errors="replace").strip()
+            holder = lock_signature(handle)
             os.close(handle)
             who = f"process {holder}" if holder else "another process"
             raise RunError(f"{self.path} is being trained by {who} at this moment; stop that one first") from None
-        if left := os.read(handle, 32).decode(errors="replace").strip():
+        if left := lock_signature(handle):
             self.notes.append(
                 f"Process {left}, the last one at work on {self.path}, was ended from outside: by `kill`, with the "
                 "machine, or by the system for want of memory (then --replay.memory_megabytes or "
                 "--selfplay.games_per_group should be smaller)."
             )
-            os.lseek(handle, 0, os.SEEK_SET)
-        os.ftruncate(handle, 0)
-        os.write(handle, f"{os.getpid()}\n".encode())
+        sign_lock(handle)
         self._lock = handle
 
     def close(self) -> None:
         """Give the lock back, empty: what is found in it later was left by a process that could not do that."""
         if self._lock is not None:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._lock, 0)
-            os.close(self._lock)
+            leave_lock(self._lock)
             self._lock = None
 
     def write_config(self, config: RunConfig) -> None:
