@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from rich.console import Console
+
+from arena.files import write_text
 from arena.player_text import PlayerError, PlayerText
 from env import RULES, Rules
 from env.files import wrong_name
@@ -79,3 +85,22 @@ def check_writable(option: str, path: Path) -> None:
             pass
     except OSError:
         raise ValueError(f"{option} {path}: the folder {folder} cannot be written to") from None
+
+
+def write_result(console: Console, path: Path | None, result: Mapping[str, Any]) -> bool:
+    """Writes what `--json` asks for and says so; returns False, the reason said, where it cannot be written.
+
+    Args:
+        console: where to say it.
+        path: the file; None: nothing was asked for.
+        result: ready for `json.dumps`.
+    """
+    if path is None:
+        return True
+    try:
+        write_text(path, json.dumps(result, indent=2) + "\n")
+    except OSError as error:
+        print(f"evaluate.py: the result cannot be written: {error}", file=sys.stderr)
+        return False
+    console.print(f"result written to {path}")
+    return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.anchors import load_anchors
-from arena.files import write_text
+from arena.command_line import write_result
 from arena.ladder import Ladder, find_rungs, play_ladder
 from arena.ladder_games import GameStore, LadderError
 from arena.match import Standing
@@ -61,13 +60,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.print(ladder_table(ladder))
     for note in notes + ladder_notes(ladder):
         console.print(note)
-    if options.json is not None:
-        try:
-            write_text(options.json, json.dumps(ladder.to_json(), indent=2) + "\n")
-        except OSError as error:
-            print(f"evaluate.py: the result cannot be written: {error}", file=sys.stderr)
-            return 1
-        console.print(f"result written to {options.json}")
+    if not write_result(console, options.json, ladder.to_json()):
+        return 1
     return 130 if ladder.interrupted else 0
 
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from arena.command_line import check_players, check_writable, choose_rules
-from arena.files import write_text
+from arena.command_line import check_players, check_writable, choose_rules, write_result
 from arena.match import AT_ONCE, default_max_plies, pair_openings, play_match
 from arena.match_folder import (
     MOST_PLIES,
@@ -238,11 +235,6 @@ def _report(
         console.print(f"{result.games} records are in {folder}" + (f", {before} of them from before" if before else ""))
         if result.interrupted:
             console.print(f"go on with: python evaluate.py --resume {folder}")
-    try:
-        if options.json is not None:
-            write_text(options.json, json.dumps(result.to_json(), indent=2) + "\n")
-            console.print(f"result written to {options.json}")
-    except OSError as error:
-        print(f"evaluate.py: the result cannot be written: {error}", file=sys.stderr)
+    if not write_result(console, options.json, result.to_json()):
         return 1
     return 130 if result.interrupted else 0

@@ -22,7 +22,7 @@ from arena.report_boards import position_picture
 from arena.report_figures import check_matplotlib
 from arena.report_game import annotate, choose_game
 from arena.report_run import read_run
-from arena.report_sections import last_rung
+from arena.report_words import last_rung
 from arena.suite import Share, SuiteError, load_suite, run_suite
 from arena.suite_command import suite_progress
 from env import Game, Rules

@@ -17,11 +17,11 @@ from PIL import Image
 from arena import report_boards as boards
 from arena import report_figures as figures
 from arena import report_page as html
-from arena.ladder import Ladder, Rung
 from arena.ladder_command import standing
 from arena.rating import Estimate, SideRating
 from arena.report_host import machine, version
 from arena.report_run import Openings
+from arena.report_words import headline, last_rung, value
 from env.records import format_record, record_of
 from env.rules import SIDES
 
@@ -50,7 +50,7 @@ def report_html(report: Report) -> str:
         title,
         [
             f"<header><h1>{escape(title)}</h1>",
-            html.paragraph(_headline(ladder), "lead"),
+            html.paragraph(headline(ladder), "lead"),
             html.paragraph(
                 f"{time.strftime('%Y-%m-%d')} · {ladder.games:,} games against known players · "
                 f"{ladder.simulations} simulations a move",
@@ -68,41 +68,6 @@ def report_html(report: Report) -> str:
     )
 
 
-def last_rung(ladder: Ladder) -> Rung:
-    """The checkpoint that a report is mainly about: the last one that is rated."""
-    return next(rung for rung in reversed(ladder.rungs) if rung.name in ladder.ratings)
-
-
-def place(ladder: Ladder, side: str, estimate: Estimate, open_end: str | None = None) -> str:
-    """Where a rating as one side stands among the known players, in words, as far as its interval tells."""
-    if open_end is not None:
-        what = "lost" if open_end == "low" else "won"
-        return f"{_value(estimate, open_end)} Elo, having {what} every game"
-    known = sorted(
-        (parts[side].elo, name.replace(":depth=", " depth ")) for name, parts in ladder.known.estimates.items()
-    )
-    below = [name for strength, name in known if strength < estimate.low]
-    near = [name for strength, name in known if estimate.low <= strength <= estimate.high]
-    above = [name for strength, name in known if strength > estimate.high]
-    if near:
-        return f"about as strong as {near[0]}" + (f" to {near[-1]}" if len(near) > 1 else "")
-    if not above:
-        return f"above {below[-1]}, the strongest known player"
-    return f"between {below[-1]} and {above[0]}" if below else f"below {above[0]}"
-
-
-def _headline(ladder: Ladder) -> str:
-    rung = last_rung(ladder)
-    rating = ladder.ratings[rung.name]
-    parts = []
-    for side in SIDES:
-        estimate = rating.side(side).estimate
-        if estimate is not None:
-            parts.append(f"as {side} it stands {place(ladder, side, estimate, rating.side(side).open_end)}")
-    after = f" after {rung.core_minutes:,.0f} core-minutes" if rung.core_minutes >= 1 else ""
-    return f"Checkpoint {rung.name}{after}: {'; '.join(parts)}."
-
-
 def _tiles(report: Report) -> str:
     ladder = report.ladder
     rung = last_rung(ladder)
@@ -111,21 +76,14 @@ def _tiles(report: Report) -> str:
     for side in SIDES:
         part = rating.side(side)
         if part.estimate is not None:
-            entries.append((_value(part.estimate, part.open_end), f"Elo as {side}", side))
+            entries.append((value(part.estimate, part.open_end), f"Elo as {side}", side))
     if rating.overall is not None:
-        entries.append((_value(rating.overall, rating.open_end), "Elo overall; random play is 0", ""))
+        entries.append((value(rating.overall, rating.open_end), "Elo overall; random play is 0", ""))
     if rung.core_minutes:
         entries.append((f"{rung.core_minutes:,.0f}", "core-minutes of training", ""))
     if rung.games:
         entries.append((f"{rung.games:,}", f"games with itself, {figures.short(rung.positions)} positions", ""))
     return html.tiles(entries)
-
-
-def _value(estimate: Estimate, open_end: str | None) -> str:
-    """Return a rating with its reach, or the bound that is all that games tell."""
-    if open_end is not None:
-        return {"low": f"below {estimate.high:,.0f}", "high": f"above {estimate.low:,.0f}"}.get(open_end, "not known")
-    return f"{estimate.elo:,.0f} ± {(estimate.high - estimate.low) / 2:.0f}"
 
 
 def _figure(report: Report, figure: Figure, name: str, alternative: str) -> str:
@@ -187,7 +145,7 @@ def _strength(report: Report) -> str:
 
 def _estimate(estimate: Estimate, open_end: str | None) -> str:
     if open_end is not None:
-        return _value(estimate, open_end)
+        return value(estimate, open_end)
     return f"{estimate.elo:,.0f} <small>±{(estimate.high - estimate.low) / 2:.0f}</small>"
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from arena.command_line import check_players, choose_rules
-from arena.files import write_text
+from arena.command_line import check_players, choose_rules, write_result
 from arena.player_text import read_player
 from arena.players import default_player, parse_player
 from arena.suite import OPEN_NODES, Share, SuiteResult, load_suite, read_suite, run_suite
@@ -58,13 +55,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.print(suite_table(result))
     for note in suite_notes(result):
         console.print(note)
-    if options.json is not None:
-        try:
-            write_text(options.json, json.dumps(result.to_json(), indent=2) + "\n")
-        except OSError as error:
-            print(f"evaluate.py: the result cannot be written: {error}", file=sys.stderr)
-            return 1
-        console.print(f"result written to {options.json}")
+    if not write_result(console, options.json, result.to_json()):
+        return 1
     return 130 if result.interrupted else 0
 
 

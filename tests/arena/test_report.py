@@ -20,7 +20,7 @@ from arena.report_command import look_at_suite
 from arena.report_figures import short, smooth
 from arena.report_game import _forced, _turns
 from arena.report_run import read_run
-from arena.report_sections import place
+from arena.report_words import place
 from arena.suite import Share
 from env import RULES, Game
 from env.notation import Move
