@@ -198,7 +198,7 @@ def test_a_full_disk_costs_the_file_and_not_the_result(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("arena.match_command.write_text", full)
+    monkeypatch.setattr("arena.command_line.write_text", full)
     assert evaluate.main(["random", "--opponent", "random", "--games", "2", "--json", str(tmp_path / "r.json")]) == 1
     captured = capsys.readouterr()
     assert "95 %" in captured.out
