@@ -28,7 +28,7 @@ from app.asked import usual_player
 from app.page import open_page
 from app.saved import load_game
 from app.terminal import Terminal
-from arena.player_text import ALPHABETA, read_player
+from arena.player_text import ALPHABETA, ALPHABETA_V2, read_player
 from arena.players import Player, parse_player
 from env import RULES, Game, Rules
 from env.rules import SIDES, get_rules
@@ -52,8 +52,8 @@ def arguments() -> argparse.ArgumentParser:
         "player",
         nargs="?",
         metavar="PLAYER",
-        help=f"a checkpoint's path, a run's folder, {ALPHABETA}:depth=4, {ALPHABETA}:seconds=1 or random "
-        f"(default: the newest run's best checkpoint if there is one, else {ALPHABETA}:seconds=1)",
+        help=f"a checkpoint's path, a run's folder, {ALPHABETA}:depth=4, {ALPHABETA_V2}:seconds=1 or random "
+        f"(default: the newest run's best checkpoint, else the network that ships, else {ALPHABETA}:seconds=1)",
     )
     parser.add_argument("--terminal", action="store_true", help="play in this terminal instead of the browser")
     parser.add_argument(
@@ -70,11 +70,11 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, metavar="N", help="decides what the engine leaves to chance")
     parser.add_argument("--threads", type=int, metavar="N", help="threads to use (default: one a core)")
     parser.add_argument("--device", default="auto", help="for networks: auto, cpu or cuda (default: auto)")
+    parser.add_argument("--runs", type=Path, metavar="DIR", help="where runs are looked for (default: runs)")
     page = parser.add_argument_group("the page")
     page.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine alone)")
     page.add_argument("--port", type=int, metavar="N", help="port to listen on (default: the first free one from 8642)")
     page.add_argument("--no-browser", action="store_true", help="only print the page's address")
-    page.add_argument("--runs", type=Path, metavar="DIR", help="folder of the runs to show (default: runs)")
     page.add_argument("--data", type=Path, metavar="DIR", help="where games are kept (default: your data folder)")
     return parser
 
@@ -125,7 +125,7 @@ def set_up(options: argparse.Namespace) -> Terminal:
     if game is not None and options.game not in (None, game.rules.name):
         raise ValueError(f"{options.load} is a game of {game.rules.name}, not of {options.game}")
     wanted = game.rules.name if game is not None else options.game
-    text = options.player or usual_player(wanted, options.seconds or 1.0)
+    text = options.player or usual_player(wanted, options.seconds or 1.0, options.runs)
     player = read_player(text)
     if options.player and player.options and (options.simulations or options.seconds):
         raise ValueError(f"{text!r} has its own limits; --simulations and --seconds are for players without")
@@ -165,7 +165,7 @@ def play_as_engine(options: argparse.Namespace) -> int:
 
     def make(rules: Rules) -> Player:
         return parse_player(
-            options.player or usual_player(rules.name, SECONDS),
+            options.player or usual_player(rules.name, SECONDS, options.runs),
             rules,
             simulations=options.simulations,
             seconds=options.seconds if limited else SECONDS,

@@ -28,7 +28,7 @@ def asked_for(options: argparse.Namespace) -> tuple[Session | None, EngineMaker]
     wanted = options.game
     text = options.player
     if text is None and (options.simulations or options.seconds):
-        text = usual_player(wanted, options.seconds or 1.0)
+        text = usual_player(wanted, options.seconds or 1.0, options.runs)
     player = None if text is None else read_player(text)
     runs = None if options.runs is None else [options.runs]
     maker = EngineMaker(Catalogue(runs, given=None if player is None else player.path), options.device)
@@ -38,10 +38,10 @@ def asked_for(options: argparse.Namespace) -> tuple[Session | None, EngineMaker]
         raise ValueError(str(problem)) from None
 
 
-def usual_player(game: str | None, seconds: float) -> str:
+def usual_player(game: str | None, seconds: float, runs: Path | None = None) -> str:
     """The engine when none is named: a checkpoint if there is one, else alpha-beta with `seconds` a move."""
     try:
-        return default_player(game)
+        return default_player(game, runs)
     except PlayerError:
         return f"{ALPHABETA}:seconds={seconds:g}"
 

@@ -80,7 +80,7 @@ _ENGINE_OPTIONS = ("seconds",)
 _ENGINE_OPTION = re.compile(rf"\s*({'|'.join(_ENGINE_OPTIONS)})\s*=([^:,]*)[:,]")
 _PLAYERS = (
     f"a player is random, {ALPHABETA}:depth=D, {ALPHABETA}:seconds=S, the same with {ALPHABETA_V2}, "
-    "or a checkpoint's path"
+    "a checkpoint's path or a run's folder"
 )
 
 

@@ -72,6 +72,7 @@ class Report:
         suite: solved positions; `None` where there are none, `suite_note` says why.
         sample: an annotated game; `None` where the ladder has no decided one.
         command: that made the report.
+        more: the command that plays as many games again for each of its checkpoints.
     """
 
     ladder: Ladder
@@ -79,6 +80,7 @@ class Report:
     suite: SuiteSummary | None
     sample: SampleGame | None
     command: str
+    more: str
     suite_note: str = ""
     notes: list[str] = field(default_factory=list)
     pictures: dict[str, bytes] = field(default_factory=dict)

@@ -103,7 +103,8 @@ def make_report(
         notes += run_data.notes
     rung = last_rung(ladder)
     path = _checkpoint_file(source, rung.name)
-    report = Report(ladder, run_data, None, None, _command(options, source), notes=notes)
+    more = _ladder_words(options, source, 2 * (GAMES if options.games is None else options.games))
+    report = Report(ladder, run_data, None, None, _command(options, source), shlex.join(more), notes=notes)
     player = parse_player(
         f"{path}:simulations={ladder.simulations}", ladder.rules, device=options.device, threads=options.threads
     )
@@ -166,12 +167,17 @@ def _checkpoint_file(source: Path, name: str) -> Path:
 
 
 def _command(options: argparse.Namespace, source: Path) -> str:
-    words = ["python", "evaluate.py", "--report", str(options.report), "--ladder", str(source)]
-    for name in ("games", "simulations", "layout"):
-        if (value := getattr(options, name)) is not None:
+    words = _ladder_words(options, source, options.games)
+    words[2:2] = ["--report", str(options.report)]
+    return shlex.join(words + (["--no-suite"] if options.no_suite else []))
+
+
+def _ladder_words(options: argparse.Namespace, source: Path, games: int | None) -> list[str]:
+    """The command that rates the same checkpoints by so many games each."""
+    words = ["python", "evaluate.py", "--ladder", str(source)]
+    for name, value in (("games", games), ("simulations", options.simulations), ("layout", options.layout)):
+        if value is not None:
             words += [f"--{name}", str(value)]
     if options.checkpoints != CHECKPOINTS:
         words += ["--checkpoints", str(options.checkpoints)]
-    if options.no_suite:
-        words.append("--no-suite")
-    return shlex.join(words)
+    return words

@@ -138,7 +138,7 @@ def chances_figure(sample: SampleGame) -> Figure:
     axes.plot(plies, sample.chances, color=INK, lw=1.3)
     for number, moment in enumerate(sample.moments, start=1):
         at = moment.game.ply
-        axes.plot([at], [sample.chances[at]], "o", ms=11, color=INK)
+        axes.plot([at], [sample.chances[at]], "o", ms=11, color=COLOURS["overall"])
         axes.annotate(
             str(number), (at, sample.chances[at]), ha="center", va="center", fontsize=8, color="#ffffff", weight="bold"
         )

@@ -21,7 +21,7 @@ from arena.ladder_command import standing
 from arena.rating import Estimate, SideRating
 from arena.report_host import machine, version
 from arena.report_run import Openings
-from arena.report_words import headline, last_rung, value
+from arena.report_words import core_minutes, headline, last_rung, value
 from env.records import format_record, record_of
 from env.rules import SIDES
 
@@ -80,7 +80,7 @@ def _tiles(report: Report) -> str:
     if rating.overall is not None:
         entries.append((value(rating.overall, rating.open_end), "Elo overall; random play is 0", ""))
     if rung.core_minutes:
-        entries.append((f"{rung.core_minutes:,.0f}", "core-minutes of training", ""))
+        entries.append((core_minutes(rung), "core-minutes of training", ""))
     if rung.games:
         entries.append((f"{rung.games:,}", f"games with itself, {figures.short(rung.positions)} positions", ""))
     return html.tiles(entries)
@@ -197,7 +197,7 @@ def _openings(report: Report) -> str:
         "Where the pieces go in the first eight plies of self-play, in percent of each side's moves, over the start; "
         "turned and mirrored positions are taken together. The games are those that the run still keeps."
     )
-    first = "; ".join(f"iterations {_span(each)}: {_first_moves(each)}" for each in found)
+    first = "; ".join(f"{_span(each)}: {_first_moves(each)}" for each in found)
     return html.section(
         "Openings",
         html.paragraph(text),
@@ -211,12 +211,12 @@ def _first_moves(openings: Openings) -> str:
 
 
 def _heat_words(openings: Openings, side: str) -> tuple[str, str]:
-    return f"{side.capitalize()}, iterations {_span(openings)}", f"{openings.games} games"
+    return f"{side.capitalize()}, {_span(openings)}", f"{openings.games} games"
 
 
 def _span(openings: Openings) -> str:
     low, high = openings.iterations
-    return f"{low}" if low == high else f"{low} to {high}"
+    return f"iteration {low}" if low == high else f"iterations {low} to {high}"
 
 
 def _solved(report: Report) -> str:
@@ -347,7 +347,7 @@ def _how(report: Report) -> str:
         )
     again += [
         report.command,
-        f"python evaluate.py --ladder {ladder.source} --games 64  # more games narrow the intervals",
+        f"{report.more}  # more games narrow the intervals",
     ]
     notes = [html.paragraph(note, "note") for note in report.notes]
     return html.section(

@@ -39,8 +39,13 @@ def headline(ladder: Ladder) -> str:
         estimate = rating.side(side).estimate
         if estimate is not None:
             parts.append(f"as {side} it stands {place(ladder, side, estimate, rating.side(side).open_end)}")
-    after = f" after {rung.core_minutes:,.0f} core-minutes" if rung.core_minutes >= 1 else ""
+    after = f" after {core_minutes(rung)} core-minutes" if rung.core_minutes >= 1 else ""
     return f"Checkpoint {rung.name}{after}: {'; '.join(parts)}."
+
+
+def core_minutes(rung: Rung) -> str:
+    """How long a checkpoint was trained, with a decimal where that says something."""
+    return f"{rung.core_minutes:,.{0 if rung.core_minutes >= 10 else 1}f}"
 
 
 def value(estimate: Estimate, open_end: str | None) -> str:

@@ -123,7 +123,7 @@ class Share:
         return wilson(self.kept / self.positions if self.positions else 0.0, self.positions)
 
     def to_json(self) -> dict[str, Any]:
-        return {"kept": self.share, "positions": self.positions, "interval": list(self.interval)}
+        return {"kept": self.share, "positions": self.positions, "interval": list(self.reach)}
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class SuiteResult:
         """The result as plain data; shares in [0, 1], `None` where there is no position."""
         return {
             "kept": self.kept,
-            "interval": list(self.share().interval),
+            "interval": list(self.share().reach),
             "player": self.player,
             "game": self.suite.rules.name,
             "suite": self.suite.name,

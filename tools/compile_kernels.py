@@ -113,6 +113,8 @@ def main() -> int:
         task = progress.add_task("compiling kernels", total=len(STEPS))
         for name, compile_step in STEPS:
             progress.update(task, description=f"compiling kernels: {name}")
+            if not console.is_terminal:
+                console.print(f"compiling kernels: {name} ...", highlight=False)  # a minute or two each, no spinner
             start = time.perf_counter()
             try:
                 compile_step()

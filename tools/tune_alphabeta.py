@@ -9,6 +9,12 @@ logistic function of the evaluation, is fitted to how the games ended, at positi
 win is threatened: logistic regression with a small penalty on the distance from weights set by hand. SciPy's L-BFGS
 finds the minimum. The games of all rounds are used. At the end the new weights play a match against the old ones,
 and are written unless they lose it. The same arguments give the same file, its date aside.
+
+    python tools/tune_alphabeta.py tawlbwrdd --teacher 20000 --games 600 --nodes 500 --attackers 1
+
+Where games are long and full of errors, how one ended says little about a position in its middle. With --teacher the
+evaluation is fitted to what a search of so many nodes with the weights of the round before finds there instead
+(bootstrapping from game tree search, Veness et al. 2009), joined with a share --result of how the game ended.
 """
 
 from __future__ import annotations
@@ -48,6 +54,8 @@ FIXED = (OPEN_ROAD, ROAD, FORK)  # never seen in quiet positions, so they stay a
 # results of games that were held out.
 PENALTIES = (3e-5, 1e-4, 3e-4, 1e-3, 3e-3)
 HELD_OUT = 5  # every fifth game
+TEACHER_SCALE = 0.5  # log-odds of a win for an attacker more, as the teacher's score is read
+TEACHER_MOST = 4.0  # log-odds of what the teacher has proven
 
 
 @kernel
@@ -114,18 +122,34 @@ class Features:
         return with_numbers(self.rules, squares, numbers[self.pieces :].reshape(2, -1))
 
 
-def play_game(
-    search: AlphaBetaV2, features: Features, nodes: tuple[int, int], seed: int
-) -> tuple[list[np.ndarray], float]:
-    """Play one game of the search against itself; returns its quiet positions and the attackers' result.
+def ask_teacher(search: AlphaBetaV2, game: Game, nodes: int) -> float:
+    """Return the attackers' chance to win as a search of so many nodes sees it."""
+    found = search.run(game, nodes=nodes)
+    score = found.score if game.to_play == SIDES[0] else -found.score
+    return float(1 / (1 + np.exp(-np.clip(TEACHER_SCALE * score / UNIT, -TEACHER_MOST, TEACHER_MOST))))
 
-    `nodes` are those a move of the attackers and of the defenders.
+
+def play_game(
+    search: AlphaBetaV2, features: Features, nodes: tuple[int, int], seed: int, teacher: int = 0
+) -> tuple[list[np.ndarray], list[float], float]:
+    """Play one game of the search against itself.
+
+    Args:
+        search: plays both sides.
+        features: what is to be known of a position.
+        nodes: those a move of the attackers and of the defenders.
+        seed: of the moves.
+        teacher: nodes with which each quiet position is judged; 0: it is not.
+
+    Returns:
+        The quiet positions, what the teacher says of each, and the attackers' result.
     """
     rules, chance = search.rules, np.random.default_rng(seed)
     layouts = list(rules.layouts)
     game = Game(rules, layouts[int(chance.integers(len(layouts)))])
     wild = int(chance.integers(*OPENING_PLIES))
     rows: list[np.ndarray] = []
+    said: list[float] = []
     while game.outcome is None and game.ply < 3 * rules.cells:
         early, side = game.ply < wild, SIDES.index(game.to_play)
         noise = OPENING_NOISE[side] if early else NOISE[side]
@@ -133,12 +157,14 @@ def play_game(
         if abs(found.score) >= DECIDED:
             # What follows is no matter of judgement any more.
             won = (found.score > 0) == (game.to_play == SIDES[0])
-            return rows, float(won)
+            return rows, said, float(won)
         if not early and features.quiet(game):
             rows.append(features.row(game))
+            if teacher:
+                said.append(ask_teacher(search, game, teacher))
         game.play(found.move)
     winner = game.outcome.winner if game.outcome else None
-    return rows, 0.5 if winner is None else float(winner == SIDES[0])
+    return rows, said, 0.5 if winner is None else float(winner == SIDES[0])
 
 
 def mean_loss(rows: np.ndarray, results: np.ndarray, weights: np.ndarray, scale: float) -> float:
@@ -154,7 +180,7 @@ def fit(
 
     Args:
         rows: float32 (positions, count).
-        results: float32 (positions,), 1 where the attackers won, 0 where they lost.
+        results: float32 (positions,), 1 where the attackers won, 0 where they lost, or a chance between.
         start: float64 (count,), weights set by hand, in attackers.
         free: bool (count,), which of them may change.
         penalty: see PENALTIES.
@@ -230,12 +256,23 @@ def play_match(
     return {"games": games, "nodes": nodes, **shares, "overall": overall, "interval": list(wilson(overall, games // 2))}
 
 
+def _command(parser: argparse.ArgumentParser, options: argparse.Namespace) -> str:
+    """The command that gives the same file, wherever it was written."""
+    words = ["python", "tools/tune_alphabeta.py", options.game]
+    for name, value in vars(options).items():
+        if name not in ("game", "out") and value != parser.get_default(name):
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    return " ".join(words)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("game", choices=list(RULES))
     parser.add_argument("--games", type=int, default=1000, help="games a round")
     parser.add_argument("--nodes", type=int, default=1500, help="nodes a move of the defenders in these games")
     parser.add_argument("--attackers", type=int, default=4, help="how many times as many the attackers get")
+    parser.add_argument("--teacher", type=int, default=0, help="nodes a judged position; 0: results alone")
+    parser.add_argument("--result", type=float, default=0.25, help="with a teacher, what share results have")
     parser.add_argument("--rounds", type=int, default=2, help="rounds of play and fit")
     parser.add_argument("--match", type=int, default=200, help="games of the match at the end")
     parser.add_argument("--match-nodes", type=int, default=10_000, help="nodes a move of that match")
@@ -246,6 +283,7 @@ def main() -> int:
         ("games", 20),
         ("nodes", 20),
         ("attackers", 1),
+        ("teacher", 0),
         ("rounds", 1),
         ("match", 0),
         ("match_nodes", 20),
@@ -253,6 +291,8 @@ def main() -> int:
     ):
         if getattr(options, name) < lowest:
             parser.error(f"--{name.replace('_', '-')} {getattr(options, name)}: at least {lowest} are needed")
+    if not 0 <= options.result <= 1:
+        parser.error(f"--result {options.result:g}: a share from 0 to 1 is needed")
     rules = get_rules(options.game)
     out = options.out or FOLDER / f"{rules.name}.json"
     if not out.parent.is_dir():
@@ -274,9 +314,11 @@ def main() -> int:
         shares = []
         for game in range(options.games):
             nodes = options.nodes * options.attackers, options.nodes
-            found, result = play_game(search, features, nodes, (options.seed * 100 + number) * 10**6 + game)
+            seed = (options.seed * 100 + number) * 10**6 + game
+            found, said, result = play_game(search, features, nodes, seed, options.teacher)
             rows += found
-            results += [result] * len(found)
+            share = options.result if options.teacher else 1.0
+            results += [share * result + (1 - share) * chance for chance in said or [0.0] * len(found)]
             played += [number * options.games + game] * len(found)
             shares.append(result)
         if not rows:
@@ -290,7 +332,7 @@ def main() -> int:
         )
     data: dict[str, Any] = {
         "game": rules.name,
-        "command": " ".join(["python", "tools/tune_alphabeta.py", *sys.argv[1:]]),
+        "command": _command(parser, options),
         "date": datetime.date.today().isoformat(),
         "seed": options.seed,
         "games": options.rounds * options.games,

@@ -11,7 +11,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from env import RULES
+from env import RULES, Game
+from env.rules import SIDES
+from search.alphabeta_v2 import AlphaBetaV2
 from search.v2.weights import hand_weights, load_weights, to_data
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -58,10 +60,34 @@ def test_same_command_same_file(tool: ModuleType, monkeypatch: pytest.MonkeyPatc
         )
         assert status == 0
     first, second = (json.loads(file.read_text()) for file in (one, other))
-    assert (first.pop("command") == second.pop("command")) is False  # they name different files
+    assert first["command"] == "python tools/tune_alphabeta.py brandubh --games 20 --nodes 30 --rounds 1 --match 0"
     assert first == second
     assert first["games"] == 20
     assert load_weights(RULES["brandubh"], one).terms.any()
+
+
+def test_a_teacher_is_asked_from_the_attackers_view(tool: ModuleType) -> None:
+    rules = RULES["brandubh"]
+    search = AlphaBetaV2(rules, table_megabytes=1)
+    # The king stands on a line to a corner: he wins with his move, and nobody stops him in time.
+    for to_play in SIDES:
+        lost = Game.from_position(rules, "/2K4/7/7/7/3t3/7/7/", to_play)
+        assert tool.ask_teacher(search, lost, 500) < 0.05
+    even = tool.ask_teacher(search, Game(rules), 2000)
+    assert 0.2 < even < 0.8
+
+
+def test_with_a_teacher_positions_are_fitted_to_what_it_finds(
+    tool: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    weights = []
+    for share in ("0", "1"):
+        file = tmp_path / f"{share}.json"
+        arguments = ("--games=20", "--nodes=30", "--rounds=1", "--match=0", "--teacher=100", f"--result={share}")
+        assert tune(tool, monkeypatch, "brandubh", *arguments, f"--out={file}") == 0
+        weights.append(json.loads(file.read_text()))
+    assert weights[0]["positions"] == weights[1]["positions"]  # the same games
+    assert weights[0]["weights"] != weights[1]["weights"]
 
 
 def test_bad_arguments_are_refused(
@@ -69,6 +95,7 @@ def test_bad_arguments_are_refused(
 ) -> None:
     for arguments, said in (
         (["--games=3"], "--games 3: at least 20 are needed"),
+        (["--result=1.5"], "--result 1.5: a share from 0 to 1 is needed"),
         ([f"--out={tmp_path}/nowhere/w.json"], "does not exist"),
     ):
         with pytest.raises(SystemExit):
