@@ -124,7 +124,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return status
     except OSError as error:  # standard output is full or gone; what is still buffered must not fail at exit again
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        print(f"evaluate.py: {error}", file=sys.stderr)
+        where = "" if error.filename else "what there is to say cannot be printed: "
+        print(f"evaluate.py: {where}{error}", file=sys.stderr)
         return 1
     except (ValueError, FloatingPointError) as error:
         print(f"evaluate.py: {error}", file=sys.stderr)

@@ -87,11 +87,12 @@ def check_writable(option: str, path: Path) -> None:
         raise ValueError(f"{option} {path}: the folder {folder} cannot be written to") from None
 
 
-def write_result(console: Console, path: Path | None, result: Mapping[str, Any]) -> bool:
-    """Writes what `--json` asks for and says so; returns False, the reason said, where it cannot be written.
+def write_result(path: Path | None, result: Mapping[str, Any]) -> bool:
+    """Writes what `--json` asks for; returns False, the reason said, where it cannot be written.
+
+    To be called before anything is printed: standard output may be closed or full, and the result is safe then.
 
     Args:
-        console: where to say it.
         path: the file; None: nothing was asked for.
         result: ready for `json.dumps`.
     """
@@ -102,5 +103,11 @@ def write_result(console: Console, path: Path | None, result: Mapping[str, Any])
     except OSError as error:
         print(f"evaluate.py: the result cannot be written: {error}", file=sys.stderr)
         return False
-    console.print(f"result written to {path}")
     return True
+
+
+def tell_written(console: Console, path: Path | None, written: bool) -> bool:
+    """Says that `write_result` has written, where it was asked to and has; returns `written`."""
+    if path is not None and written:
+        console.print(f"result written to {path}")
+    return written

@@ -17,9 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.anchors import load_anchors
-from arena.command_line import write_result
+from arena.command_line import tell_written, write_result
 from arena.ladder import Ladder, find_rungs, play_ladder
-from arena.ladder_games import GameStore, LadderError
+from arena.ladder_games import GamesNotKept, GameStore, LadderError
 from arena.match import Standing
 from arena.openings import load_openings
 from arena.players import SIMULATIONS
@@ -54,13 +54,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
         raise ValueError(f"--ladder rates the checkpoints of a run, and PLAYER ({options.player}) has no part in it")
     try:
         ladder, notes = make_ladder(options, options.ladder, console, GAMES if options.games is None else options.games)
-    except OSError as error:
+    except GamesNotKept as error:
         print(f"evaluate.py: the games cannot be kept: {error}", file=sys.stderr)
         return 1
+    written = write_result(options.json, ladder.to_json())
     console.print(ladder_table(ladder))
     for note in notes + ladder_notes(ladder):
         console.print(note)
-    if not write_result(console, options.json, ladder.to_json()):
+    if not tell_written(console, options.json, written):
         return 1
     return 130 if ladder.interrupted else 0
 
@@ -76,7 +77,7 @@ def make_ladder(options: argparse.Namespace, source: Path, console: Console, gam
 
     Raises:
         ValueError: something asked for cannot be.
-        OSError: games cannot be kept.
+        GamesNotKept: games cannot be kept.
     """
     check_fit_library()
     if not 1 <= options.checkpoints <= MOST_CHECKPOINTS:

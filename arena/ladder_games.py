@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
 import re
 from collections import Counter
@@ -26,11 +27,15 @@ from arena.match_result import game_score
 from arena.openings import Opening
 from arena.rating import RatedGame
 from env import Game, Rules
-from env.files import lock_file, remove_drafts, write_whole
+from env.files import lock_file, open_lock, remove_drafts, write_whole
 from env.rules import SIDES
 
 FOLDER = "ladder"
 FORMAT = 1
+
+
+class GamesNotKept(OSError):
+    """Games that were played cannot be written; those of the batches before are kept."""
 
 
 class LadderError(ValueError):
@@ -158,7 +163,7 @@ def _game_problem(stored: LadderGame, opening: Opening, rules: Rules, max_plies:
     if game.outcome is None and stored.reason == "forfeit":
         game.forfeit(game.to_play)
     reason = UNFINISHED if game.outcome is None else game.outcome.reason
-    if reason != stored.reason or (game.outcome is None and game.ply < max_plies):
+    if reason != stored.reason or game.ply > max_plies or (game.outcome is None and game.ply < max_plies):
         return "its moves do not lead to the end that it tells of"
     if game_score(game, stored.side) != stored.score:
         return "its points are not those of its moves"
@@ -206,7 +211,7 @@ class GameStore:
             return self
         try:
             self._folder.mkdir(exist_ok=True)
-            handle = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+            handle = open_lock(self._folder / "lock")
         except OSError as error:
             raise LadderError(f"the games cannot be kept in {self._folder} ({error.strerror})") from None
         try:
@@ -256,16 +261,22 @@ class GameStore:
         """Keep a batch.
 
         Raises:
-            OSError: it cannot be written; nothing has changed.
+            GamesNotKept: it cannot be written; nothing has changed.
         """
         if self._folder is None:
             self._memory.setdefault((batch.weights, batch.simulations), []).append(batch)
             return
-        paths = self._paths(batch.weights, batch.simulations)
-        number = int(paths[-1].stem) + 1 if paths else 1
         folder = self._player_folder(batch.weights, batch.simulations)
-        folder.mkdir(exist_ok=True)
-        write_whole(folder / f"{number:06d}.json", batch.model_dump_json(indent=1).encode())
+        # The first number that is free from there on, for something else may be called by a later one.
+        first = len(self._paths(batch.weights, batch.simulations)) + 1
+        names = (folder / f"{number:06d}.json" for number in itertools.count(first))
+        try:
+            folder.mkdir(exist_ok=True)
+            write_whole(
+                next(name for name in names if not os.path.lexists(name)), batch.model_dump_json(indent=1).encode()
+            )
+        except OSError as error:
+            raise GamesNotKept(*error.args[:2], error.filename or str(folder)) from None
 
     def _note(self, text: str) -> None:
         if text not in self.notes:

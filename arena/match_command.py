@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
-from arena.command_line import check_players, check_writable, choose_rules, write_result
+from arena.command_line import check_players, check_writable, choose_rules, tell_written, write_result
 from arena.match import AT_ONCE, default_max_plies, pair_openings, play_match
 from arena.match_folder import (
     MOST_PLIES,
@@ -170,7 +170,7 @@ def _player_texts(options: argparse.Namespace, stored: Mapping[str, Any]) -> tup
     clock = options.depth is not None or options.seconds is not None
     # A folder may come from a stranger, and a program runs only where the command line names it.
     for option, asked in (("player", options.player), ("opponent", options.opponent or clock)):
-        text = str(stored.get(option, ""))
+        text = str(stored.get(option, "")).strip()
         if not asked and text.startswith(f"{ENGINE}:"):
             named = "as PLAYER" if option == "player" else "with --opponent"
             raise ValueError(
@@ -227,6 +227,7 @@ def _report(
     before: int,
     at_once: int,
 ) -> int:
+    written = write_result(options.json, result.to_json())
     console.print(match_table(result))
     for note in match_notes(result, games, openings, at_once):
         console.print(note)
@@ -235,6 +236,6 @@ def _report(
         console.print(f"{result.games} records are in {folder}" + (f", {before} of them from before" if before else ""))
         if result.interrupted:
             console.print(f"go on with: python evaluate.py --resume {folder}")
-    if not write_result(console, options.json, result.to_json()):
+    if not tell_written(console, options.json, written):
         return 1
     return 130 if result.interrupted else 0

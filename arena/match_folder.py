@@ -27,7 +27,16 @@ from arena.openings import Opening
 from arena.player_text import PlayerText
 from arena.sprt import Sprt
 from env import RULES, Rules
-from env.files import leave_lock, lock_file, lock_signature, remove_drafts, sign_lock
+from env.files import (
+    leave_lock,
+    linked_file,
+    lock_file,
+    lock_signature,
+    open_lock,
+    read_plain_text,
+    remove_drafts,
+    sign_lock,
+)
 from env.records import Record, format_record, parse_record
 from env.rules import SIDES
 
@@ -36,7 +45,8 @@ LOCK = "lock"
 FORMAT = 1
 MOST_PLIES = 1_000_000
 MOST_SEED = 1 << 64
-_RECORD = re.compile(r"(\d{4,6})\.otg")
+MOST_BYTES = 10_000_000  # of a record or a manifest
+_RECORD = re.compile(r"(?!0000\.)(\d{4}|[1-9]\d{4,5})\.otg", re.ASCII)
 _LEFT_OVER = re.compile(rf"{LOCK}|\..*\.tmp")  # by a process that was killed while it began
 
 Settings = Mapping[str, Any]
@@ -88,8 +98,14 @@ class MatchFolder:
         if self.begun:
             _refuse_others(path, read_settings(path), settings)
         path.mkdir(exist_ok=True)
+        if (link := linked_file(path)) is not None:
+            raise MatchFolderError(f"{link} is a link, and a match's files have to be its own: put a copy in its place")
         self._lock = self._take_lock()
         try:
+            # Another process may have begun a match here since.
+            if not self.begun and is_begun(path):
+                self.begun = True
+                _refuse_others(path, read_settings(path), settings)
             remove_drafts(path)
             if not self.begun:
                 write_text(path / MANIFEST, json.dumps({"format": FORMAT, **settings}, indent=2) + "\n")
@@ -144,7 +160,12 @@ class MatchFolder:
         self.close()
 
     def _take_lock(self) -> int | None:
-        handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            handle = open_lock(self.path / LOCK)
+        except OSError as error:
+            raise MatchFolderError(
+                f"{self.path / LOCK}: the folder cannot be locked with it ({error.strerror}); delete it"
+            ) from None
         try:
             lock_file(handle)
         except OSError:
@@ -156,19 +177,24 @@ class MatchFolder:
         return handle
 
     def _read(self, file: Path, number: int, rules: Rules, openings: Sequence[Opening], max_plies: int) -> PlayedGame:
-        mend = "delete it, and that game is played again"
+        again = number < 2 * len(openings)
+        mend = "delete it, and that game is played again" if again else "delete it if it is none of this match's"
         try:
-            record = parse_record(file.read_text(encoding="utf-8"), rules)
+            record = parse_record(read_plain_text(file, MOST_BYTES), rules)
             game = record.game()
             times = {role: MoveTimes.parse(record.tags[f"{role}-time"]) for role in ROLES}
             fault = Fault.parse(record.tags["fault"]) if "fault" in record.tags else None
         except (OSError, KeyError, ValueError) as error:
-            said = str(error).splitlines()[0]
+            said = f"it has no tag {error}" if isinstance(error, KeyError) else str(error).splitlines()[0]
             raise MatchFolderError(f"{file}: this record cannot be read ({said}); {mend}") from None
         if problem := self._stranger(record, number, openings):
             raise MatchFolderError(f"{file}: this record is not of this match ({problem}); {mend}")
         if game.outcome is None and game.ply < max_plies:
             raise MatchFolderError(f"{file}: this game is not over; {mend}")
+        if game.ply > max_plies:
+            raise MatchFolderError(f"{file}: this game goes on after ply {max_plies}, the match's limit; {mend}")
+        if game.outcome is not None and game.outcome.reason == "forfeit" and fault is None:
+            raise MatchFolderError(f"{file}: this game is forfeited, and no tag 'fault' says why; {mend}")
         side = SIDES[number % 2]
         return PlayedGame(number, openings[number // 2], side, game, game_score(game, side), fault, times)
 
@@ -210,7 +236,7 @@ def read_settings(path: Path) -> dict[str, Any]:
     """
     manifest = path / MANIFEST
     try:
-        settings = json.loads(manifest.read_text(encoding="utf-8"))
+        settings = json.loads(read_plain_text(manifest, MOST_BYTES))
         if not isinstance(settings, dict):
             raise ValueError("it is no object with names and values")
         form = settings.pop("format")

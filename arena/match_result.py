@@ -18,7 +18,8 @@ from env.rules import SIDES
 
 UNFINISHED = "unfinished"
 ROLES = ("player", "opponent")
-_TIMES = re.compile(r"(\d+) moves, ([0-9.]+) s, longest ([0-9.]+) s")
+_SECONDS = r"([0-9]{1,9}(?:\.[0-9]{1,9})?) s"
+_TIMES = re.compile(rf"([0-9]{{1,9}}) moves, {_SECONDS}, longest {_SECONDS}")
 
 
 @dataclass(frozen=True, slots=True)

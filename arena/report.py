@@ -128,7 +128,11 @@ def write_report(report: Report, folder: Path) -> None:
         if target.exists():
             old = target.with_name(f".{target.name}.{secrets.token_hex(4)}.old")
             os.rename(target, old)
-            os.rename(draft, target)
+            try:
+                os.rename(draft, target)
+            except BaseException:
+                os.rename(old, target)
+                raise
             shutil.rmtree(old, ignore_errors=True)
         else:
             os.rename(draft, target)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 from collections.abc import Callable
@@ -11,9 +10,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from arena.files import write_text
+from arena.command_line import tell_written, write_result
 from arena.ladder import Ladder
 from arena.ladder_command import CHECKPOINTS, ladder_notes, ladder_table, make_ladder
+from arena.ladder_games import GamesNotKept
 from arena.openings import load_openings
 from arena.player_text import read_player
 from arena.players import Player, default_player, parse_player
@@ -61,18 +61,21 @@ def run(options: argparse.Namespace, console: Console) -> int:
         if ladder.interrupted:
             console.print("Interrupted: no report is written; the games that were played whole are kept.")
             return 130
-        console.print(ladder_table(ladder))
+        written = write_result(options.json, ladder.to_json())
         report = make_report(ladder, source, options, notes, console)
+    except GamesNotKept as error:
+        print(f"evaluate.py: the games cannot be kept: {error}", file=sys.stderr)
+        return 1
+    try:
         write_report(report, options.report)
-        if options.json is not None:
-            write_text(options.json, json.dumps(ladder.to_json(), indent=2) + "\n")
     except OSError as error:
         print(f"evaluate.py: the report cannot be written: {error}", file=sys.stderr)
         return 1
+    console.print(ladder_table(ladder))
     for note in notes + ladder_notes(ladder):
         console.print(note)
     console.print(f"report written to {options.report / 'index.html'}")
-    return 0
+    return 0 if tell_written(console, options.json, written) else 1
 
 
 def source_of(player: str) -> Path:

@@ -17,11 +17,13 @@ from typing import Any
 from arena.interval import wilson
 from arena.players import Player
 from env import RULES, Game, Move, Rules
+from env.files import read_plain_text
 from env.rules import SIDES, get_rules
 from search.proof import Prover
 
 FOLDER = Path(__file__).resolve().parent.parent / "seeds" / "solved"
 
+MOST_BYTES = 50_000_000  # of a suite
 TOGETHER = 32
 """Positions that a player is asked about at a time."""
 
@@ -324,7 +326,7 @@ def read_suite(path: Path, rules: Rules | str | None = None) -> Suite:
         SuiteError: in one sentence that names the file, the line and what is wrong.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_plain_text(path, MOST_BYTES)
     except FileNotFoundError:
         raise SuiteError(f"there is no suite {path}") from None
     except UnicodeDecodeError as error:
@@ -342,6 +344,8 @@ def read_suite(path: Path, rules: Rules | str | None = None) -> Suite:
             if colon and key == "game":
                 if value not in RULES:
                     raise SuiteError(f"{where}: no game is called {value!r}; there are: {', '.join(RULES)}")
+                if game not in (None, RULES[value]):
+                    raise SuiteError(f"{where}: the suite is for {value}, and a line above says {game.name}")
                 game = RULES[value]
                 if wanted is not None and game != wanted:
                     raise SuiteError(f"{where}: the suite is for {game.name}, not for {wanted.name}")

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from arena.command_line import check_players, choose_rules, write_result
+from arena.command_line import check_players, choose_rules, tell_written, write_result
 from arena.player_text import read_player
 from arena.players import default_player, parse_player
 from arena.suite import OPEN_NODES, Share, SuiteResult, load_suite, read_suite, run_suite
@@ -52,10 +52,11 @@ def run(options: argparse.Namespace, console: Console) -> int:
         player.choose([suite.entries[0].game(rules)])
     with suite_progress(console) as progress:
         result = run_suite(player, suite, options.seed, progress)
+    written = write_result(options.json, result.to_json())
     console.print(suite_table(result))
     for note in suite_notes(result):
         console.print(note)
-    if not write_result(console, options.json, result.to_json()):
+    if not tell_written(console, options.json, written):
         return 1
     return 130 if result.interrupted else 0
 

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,6 +73,41 @@ def remove_drafts(folder: Path) -> None:
     for draft in folder.glob(f".*.{'[0-9a-f]' * 8}.tmp"):
         with contextlib.suppress(OSError):
             draft.unlink()
+
+
+def read_plain_text(path: Path, most: int) -> str:
+    """Return what stands in a text file (UTF-8, with or without a byte order mark) that may come from a stranger.
+
+    Raises:
+        OSError: it cannot be read, is no regular file (a pipe would never end), or is longer than `most` bytes.
+        ValueError: it is not UTF-8.
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise FileExistsError(errno.EEXIST, "it is not a regular file", str(path))
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it is longer than {most:,} bytes", str(path))
+    return data.decode("utf-8-sig").replace("\r\n", "\n")
+
+
+def linked_file(folder: Path) -> Path | None:
+    """Return a link in a folder that leads to no folder, or `None`: what is written there would land elsewhere."""
+    return next((path for path in sorted(folder.iterdir()) if path.is_symlink() and not path.is_dir()), None)
+
+
+def open_lock(path: Path) -> int:
+    """Open the file of a lock, made if need be.
+
+    Raises:
+        OSError: it cannot be opened, or something else is there: a link, a folder, a pipe.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise FileExistsError(errno.EEXIST, "it is not a regular file", str(path))
+    return handle
 
 
 def lock_file(handle: int) -> None:

@@ -24,7 +24,16 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from env.files import leave_lock, lock_file, lock_signature, remove_drafts, sign_lock, write_whole
+from env.files import (
+    leave_lock,
+    linked_file,
+    lock_file,
+    lock_signature,
+    open_lock,
+    remove_drafts,
+    sign_lock,
+    write_whole,
+)
 from training.config import RunConfig
 from training.config_file import ConfigError, config_text, read_config
 from training.manifest import (
@@ -131,7 +140,14 @@ class RunFolder:
     def lock(self) -> None:
         """Take the lock, which the operating system frees when this process ends, however it does."""
         self._refuse_folder(self.path / "lock")
-        handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        if (link := linked_file(self.path)) is not None:
+            raise RunError(f"{link} is a link, and a run's files have to be its own: put a copy in its place")
+        try:
+            handle = open_lock(self.path / "lock")
+        except FileExistsError as error:
+            raise RunError(
+                f"{error.filename}: the run cannot be locked with it ({error.strerror}); delete it"
+            ) from None
         try:
             lock_file(handle)
         except OSError:
