@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import os
 import sys
-from pathlib import Path
 
 from app.asked import asked_for
 from app.board_text import Signs
@@ -27,6 +26,7 @@ from app.session import Session
 from arena.files import write_text
 from env import RULES, Game, Rules
 from env.files import wrong_name
+from env.paths import path_of
 from env.rules import SIDES
 
 
@@ -134,7 +134,7 @@ class FullScreen(PlayTable):
         name = await self.push_screen_wait(AskLine(self.say("terminal.save.ask"), f"{self.view['game']}.otg"))
         if name is None:
             return
-        path = Path(name).expanduser()
+        path = path_of(name)
         if problem := wrong_name(path):
             self._tell(f"{name[:60]}: {problem}", "bad")
             return
@@ -160,7 +160,7 @@ class FullScreen(PlayTable):
         if name is None or self._seated is None:
             return
         try:
-            game = await asyncio.to_thread(load_game, Path(name).expanduser())
+            game = await asyncio.to_thread(load_game, path_of(name))
         except ValueError as error:
             self._tell(str(error).split("\n", 1)[0], "bad")
             return

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable
 from difflib import get_close_matches
 from itertools import groupby
-from pathlib import Path
 
 from rich.console import Console
 from rich.padding import Padding
@@ -28,6 +27,7 @@ from arena.files import write_text
 from arena.players import Player, Thought
 from env import Game, Move
 from env.files import wrong_name
+from env.paths import path_of
 from env.rules import SIDES
 
 _ENGLISH = load_language("en")
@@ -325,7 +325,7 @@ class Terminal:
     def _save(self, name: str) -> None:
         if not name:
             raise CommandError("Say where to: `save FILE`.")
-        path = Path(name).expanduser()
+        path = path_of(name)
         if problem := wrong_name(path):
             raise CommandError(f"No file can have this name: {problem}.")
         if path.is_dir():
@@ -344,7 +344,7 @@ class Terminal:
     def _load(self, name: str) -> None:
         if not name:
             raise CommandError("Say which: `load FILE`.")
-        game = load_game(Path(name).expanduser())
+        game = load_game(path_of(name))
         if game.rules != self.game.rules:
             raise CommandError(f"{name} is a game of {game.rules.title}; this engine plays {self.game.rules.title}.")
         self._begin(game)

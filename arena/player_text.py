@@ -27,6 +27,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from env.paths import path_of
 from search.alphabeta import MAX_DEPTH
 from search.alphabeta_v2 import MOST_NODES, MOST_NOISE
 from search.config import MOST_SIMULATIONS
@@ -158,7 +159,7 @@ def checkpoint_header(path: Path) -> Header:
 
 
 def _checkpoint(text: str, head: str) -> Path:
-    path = Path(head).expanduser()
+    path = path_of(head)
     if os.path.isfile(path):
         return path
     if os.path.isdir(path):
@@ -179,7 +180,7 @@ def _checkpoint(text: str, head: str) -> Path:
 
 def _exists(text: str) -> bool:
     # os.path, since pathlib raises for what is too long to be a name.
-    return bool(text) and os.path.exists(Path(text).expanduser())
+    return bool(text) and os.path.exists(path_of(text))
 
 
 def _split_first(head: str) -> tuple[str, str, str]:

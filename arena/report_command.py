@@ -26,6 +26,7 @@ from arena.report_words import last_rung
 from arena.suite import Share, SuiteError, load_suite, run_suite
 from arena.suite_command import suite_progress
 from env import Game, Rules
+from env.paths import path_of
 from env.rules import SIDES
 
 GAMES = 32
@@ -84,7 +85,7 @@ def source_of(player: str) -> Path:
     Raises:
         ValueError: it names no checkpoint.
     """
-    folder = Path(player).expanduser()
+    folder = path_of(player)
     if not folder.is_dir():
         parts = read_player(player)
         if parts.path is None:

@@ -21,6 +21,12 @@ from search.config import SearchConfig
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(ge=1)]
 
+MOST_USES = 64
+"""Times that a position may be drawn for learning, on average."""
+
+LEAST_BATCH = 2
+"""Positions that a step of the optimiser takes at least."""
+
 
 class Section(BaseModel):
     """A group of settings: frozen, typed strictly, and an unknown name is an error."""
@@ -119,7 +125,9 @@ class ReplayConfig(Section):
     exponent: float = Field(
         default=0.75, gt=0, le=1, description="... which falls with this power of the total (Wu 2019, appendix C)"
     )
-    uses: float = Field(default=4.0, gt=0, le=64, description="times that a position is drawn for learning, on average")
+    uses: float = Field(
+        default=4.0, gt=0, le=MOST_USES, description="times that a position is drawn for learning, on average"
+    )
     memory_megabytes: Positive = Field(default=2000, description="the window is cut to what fits into this much memory")
     disk_megabytes: Positive = Field(
         default=4000, description="... and to what fits into this much space in the run's folder"
@@ -129,7 +137,7 @@ class ReplayConfig(Section):
 class LearnerConfig(Section):
     """How the network is fitted to the positions."""
 
-    batch: int = Field(default=512, ge=2, le=65536, description="positions in one step of the optimiser")
+    batch: int = Field(default=512, ge=LEAST_BATCH, le=65536, description="positions in one step of the optimiser")
     parts: int = Field(
         default=2, ge=1, le=64, description="parts a batch is split into, for as many threads; a fixed number"
     )

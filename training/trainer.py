@@ -13,12 +13,12 @@ from typing import Annotated, Any
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from env.rules import Rules, get_rules
 from models import Evaluator, Header, PolicyValueNet, Provenance, choose_dtype, save
 from training.balance import QUARTERS, Balance
-from training.config import LearnerConfig, RunConfig
+from training.config import LEAST_BATCH, MOST_USES, LearnerConfig, RunConfig
 from training.health import Values, compare_values
 from training.learner import Learner, LearnerError
 from training.manifest import Arrays, Manifest, RunError
@@ -80,6 +80,23 @@ class LoopState(BaseModel):
             raise ValueError(f"no state of a generator: {error}") from None
         return sampling
 
+    @field_validator("debt")
+    @classmethod
+    def _is_asked_for(cls, debt: float, info: ValidationInfo) -> float:
+        # Not by the settings in force: a run that goes on may have others than those under which the debt was made.
+        positions = (info.context or {}).get("positions", 0)
+        most = positions * MOST_USES // LEAST_BATCH
+        if debt > most:
+            raise ValueError(f"{positions} positions cannot ask for more than {most} learner steps")
+        return debt
+
+    @field_validator("replay_begin")
+    @classmethod
+    def _is_reached(cls, begin: int, info: ValidationInfo) -> int:
+        if begin > (positions := (info.context or {}).get("positions", 0)):
+            raise ValueError(f"{begin} positions cannot have left the window, as {positions} have been made")
+        return begin
+
     @classmethod
     def of(cls, folder: RunFolder, manifest: Manifest) -> LoopState:
         """Return what `manifest` holds.
@@ -88,7 +105,7 @@ class LoopState(BaseModel):
             RunError: where it is damaged.
         """
         try:
-            return cls.model_validate(manifest.loop)
+            return cls.model_validate(manifest.loop, context={"positions": manifest.positions})
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, ("loop", *first["loc"])))

@@ -219,15 +219,19 @@ def test_a_new_game_is_asked_for_and_begun(played: Callable[..., FullScreen]) ->
 def test_records_are_saved_and_loaded(played: Callable[..., FullScreen], folder: Path) -> None:
     path = folder / "one.otg"
 
-    async def write(pilot: Pilot[Any], key: str) -> None:
+    async def write(pilot: Pilot[Any], key: str, name: str = str(path)) -> None:
         await pilot.press(key)
         await until(pilot, lambda: len(pilot.app.screen_stack) == 2)
-        pilot.app.screen.query_one(Input).value = str(path)
+        pilot.app.screen.query_one(Input).value = name
         await pilot.press("enter")
 
     async def play(screen: FullScreen, pilot: Pilot[Any]) -> None:
         await click(screen, pilot, "d2", "c2")
         await until(pilot, lambda: moves(screen) == ["d2-c2"])
+        for key in "sl":
+            name = f"~nosuchuser/{key}"
+            await write(pilot, key, name)
+            await until(pilot, lambda name=name: name in text(screen, "status"))
         await write(pilot, "s")
         await until(pilot, path.exists)
         await click(screen, pilot, "c4", "c3")

@@ -224,14 +224,14 @@ def test_records_that_cannot_be_used_are_refused(play: Play, tmp_path: Path) -> 
     damaged.write_text(other.read_text(encoding="utf-8").replace("name:Tawlbwrdd", "name:Chess"), encoding="utf-8")
     binary = tmp_path / "binary.otg"
     binary.write_bytes(b"\xff\xfe\x00")
-    typed = [f"load {name}" for name in (other, damaged, binary, tmp_path / "none.otg", tmp_path)]
-    session = play(*typed, f"save {tmp_path}", f"save {tmp_path / 'no' / 'folder.otg'}")
+    typed = [f"load {name}" for name in (other, damaged, binary, tmp_path / "none.otg", tmp_path, "~nosuchuser/x")]
+    session = play(*typed, f"save {tmp_path}", f"save {tmp_path / 'no' / 'folder.otg'}", "save ~nosuchuser/x")
     assert "is a game of Tawlbwrdd; this engine plays Brandubh" in session.output
     assert "no game is called 'Chess'" in session.output
     assert "is no text file" in session.output
-    assert session.output.count("cannot be read") == 2
+    assert session.output.count("cannot be read") == 3
     assert "is a folder; name a file in it" in session.output
-    assert "cannot be written" in session.output
+    assert session.output.count("cannot be written") == 2
     assert session.moves == []
 
 

@@ -94,6 +94,9 @@ def test_a_run_gives_its_best_else_its_latest(tmp_path: Path, checkpoints: dict[
         ("alphabeta-v2:depth=2,noise=-4", "noise=-4 has to be a whole number from 1 to 10000"),
         ("random:depth=3", "random takes none"),
         ("runs/nowhere/best.safetensors", "there is no player or file 'runs/nowhere/best.safetensors'"),
+        ("~nosuchuser/best.safetensors", "there is no player or file '~nosuchuser/best.safetensors'"),
+        ("~nosuchuser/x:simulations=2", "there is no player or file '~nosuchuser/x'"),
+        ("~no\0user/x", "there is no player or file"),
     ],
 )
 def test_mistakes_are_told_in_one_sentence(text: str, said: str) -> None:

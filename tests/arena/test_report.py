@@ -273,6 +273,7 @@ def test_openings_are_counted_for_both_sides_and_mirrored(run: Path):
         (["--report", "{run}", "--ladder", "{run}"], "something else than a report"),
         (["--report", "{run}/metrics.jsonl", "--ladder", "{run}"], "not a folder"),
         (["--report", "{tmp}/out", "random"], "about a run or a checkpoint"),
+        (["--report", "{tmp}/out", "~nosuchuser/run"], "there is no player or file '~nosuchuser/run'"),
         (["--report", "{tmp}/out", "{run}", "--ladder", "{run}"], "not both"),
         (["--ladder", "{run}", "--no-suite"], "--no-suite does not belong to a ladder"),
         (["--report", "{tmp}/out", "--depth", "3"], "does not belong to a report"),

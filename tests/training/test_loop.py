@@ -122,6 +122,8 @@ def test_stopped_and_resumed_with_other_threads_it_computes_the_same(
         ({}, "loop.choices: "),
         ({"choices": {"device": "cpu", "inference": "float31"}}, "loop.choices.inference: "),
         ({"debt": float("nan")}, "loop.debt: "),
+        ({"debt": 1e300}, "loop.debt: "),
+        ({"replay_begin": 10**12}, "loop.replay_begin: "),
         ({"measured_at": "soon"}, "loop.measured_at: "),
         ({"best": {"iteration": 1, "attackers": float("inf"), "defenders": 0, "games": 2}}, "loop.best.attackers: "),
         ({"sampling": {"bit_generator": "none"}}, "loop.sampling: "),
@@ -141,6 +143,17 @@ def test_where_the_loop_of_a_manifest_is_damaged_the_run_goes_back_to_the_iterat
     assert f"The run goes back to iteration 3: {path} is damaged ({said}" in output
     assert "goes on from iteration 3\n" in output
     assert timeless(run) == timeless(whole)
+
+
+def test_what_a_run_owes_before_it_learns_is_no_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    most = ["--replay.minimum", "1000000", "--replay.uses", "64", "--learner.batch", "2", "--learner.parts", "1"]
+    assert main([*TINY, *most, "--run.iterations", "1", "--out", str(run)]) == 0
+    loop = json.loads((run / "iterations/000001/manifest.json").read_text())["loop"]
+    assert loop["debt"] == 32 * rows(run)[-1]["positions"]
+    assert main(["--resume", str(run), "--run.iterations", "2", "--learner.batch", "512"]) == 0
+    output = capsys.readouterr().out
+    assert "goes on from iteration 1\n" in output and "goes back" not in output
 
 
 def test_a_run_survives_what_people_delete(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
