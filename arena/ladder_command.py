@@ -143,7 +143,7 @@ def ladder_progress(console: Console) -> Iterator[Callable[[str, int, int, Stand
         TextColumn("games · now {task.fields[note]}", markup=False),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("", total=None, note="starting")
 
         def told(name: str, done: int, total: int, standing: Standing) -> None:

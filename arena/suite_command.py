@@ -70,7 +70,7 @@ def suite_progress(console: Console) -> Iterator[Callable[[int, int, int], None]
         TextColumn("positions · {task.fields[note]}", markup=False),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("", total=None, note="starting")
 
         def told(answered: int, positions: int, kept: int) -> None:

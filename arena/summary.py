@@ -29,7 +29,7 @@ def match_progress(console: Console) -> Iterator[Callable[[Standing], None]]:
         TextColumn("games over · {task.fields[note]}", markup=False),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("", total=None, note="starting")
 
         def told(standing: Standing) -> None:

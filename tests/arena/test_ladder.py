@@ -113,6 +113,15 @@ def test_a_damaged_batch_is_left_out_and_named(run: Path, tmp_path: Path):
     assert [note for note in store.notes if str(broken) in note]
 
 
+def test_a_stranger_s_file_of_the_last_number_hides_no_batches(run: Path, tmp_path: Path):
+    ladder_of(run, tmp_path / "copies", BATCH)
+    folder = sorted((run / "ladder").glob("*/"))[0]
+    (folder / "999999.json").write_text("junk")
+    for games in (BATCH + 1, 2 * BATCH + 1):
+        assert ladder_of(run, tmp_path / "copies", games).games >= 3 * games
+    assert sorted(path.stem for path in folder.glob("*.json"))[-2:] == ["000004", "999999"]
+
+
 def spoil(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
     """Change a stored batch."""
     batch = json.loads(path.read_text())

@@ -63,6 +63,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         (LINE, "line 1: a line '# game: NAME' has to come first"),
         ("# game: chess\n" + LINE, "line 1: no game is called 'chess'; there are: brandubh, tawlbwrdd"),
         ("# game: tawlbwrdd\n" + LINE, "line 1: the suite is for tawlbwrdd, not for brandubh"),
+        (HEAD + LINE + "\n# game: tawlbwrdd", "line 4: the suite is for tawlbwrdd, and a line above says brandubh"),
         (HEAD + LINE + "\n" + LINE[:40], "line 4: 2 columns between bars, but 6 are needed: position, side, plies,"),
         (HEAD + LINE.replace("/4t2/", "/4t3/"), "line 3: .* this rank has more than 7 squares"),
         (HEAD + LINE.replace("attackers", "white"), "line 3: no side is called 'white'"),
@@ -90,6 +91,14 @@ def test_files_that_are_no_suite(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SuiteError, match="this is no text in UTF-8"):
         read_suite(tmp_path / "binary")
+    with pytest.raises(SuiteError, match="not a regular file"):
+        read_suite(Path(os.devnull))
+
+
+def test_a_byte_order_mark_is_no_damage(tmp_path: Path) -> None:
+    file = tmp_path / "marked.txt"
+    file.write_text(HEAD + LINE, encoding="utf-8-sig")
+    assert len(read_suite(file).entries) == 1
 
 
 def entries() -> tuple[Entry, ...]:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -204,6 +205,21 @@ def test_a_full_disk_costs_the_file_and_not_the_result(
     assert "95 %" in captured.out
     assert "No space left" in captured.err
     assert captured.err.count("\n") == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full device")
+def test_where_nothing_can_be_printed_the_result_is_in_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "r.json"
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, ROOT / "evaluate.py", "random", "--opponent", "random", "--games", "2", "--json", file],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 1
+    assert json.loads(file.read_text())["games"] == 2
+    assert "what there is to say cannot be printed" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_a_mode_is_chosen_by_its_option_and_refuses_those_of_others(

@@ -230,6 +230,19 @@ def test_a_folder_in_the_place_of_a_file_is_told(run: RunFolder, name: str) -> N
         use[name]()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@pytest.mark.parametrize("name", ["lock", "metrics.jsonl", "latest.safetensors"])
+def test_a_link_in_a_stranger_s_run_writes_nothing_elsewhere(run: RunFolder, name: str, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("dear")
+    run.close()
+    (run.path / name).unlink(missing_ok=True)
+    (run.path / name).symlink_to(victim)
+    with pytest.raises(RunError, match=rf"{name} is a link, and a run's files have to be its own"):
+        RunFolder.open(run.path)
+    assert victim.read_text() == "dear"
+
+
 def test_what_killed_processes_left_is_removed(run: RunFolder) -> None:
     for name in (".latest.safetensors.01234567.tmp", "iterations/000002/.manifest.json.01234567.tmp"):
         (run.path / name).touch()
