@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 import tempfile
@@ -85,6 +86,11 @@ def check_writable(option: str, path: Path) -> None:
             pass
     except OSError:
         raise ValueError(f"{option} {path}: the folder {folder} cannot be written to") from None
+
+
+def busy(console: Console, text: str) -> contextlib.AbstractContextManager[object]:
+    """Says on a terminal what is done at the moment; elsewhere nothing, not even an empty line."""
+    return console.status(text) if console.is_terminal else contextlib.nullcontext()
 
 
 def write_result(path: Path | None, result: Mapping[str, Any]) -> bool:

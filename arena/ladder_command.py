@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.anchors import load_anchors
-from arena.command_line import tell_written, write_result
+from arena.command_line import busy, tell_written, write_result
 from arena.ladder import Ladder, find_rungs, play_ladder
 from arena.ladder_games import GamesNotKept, GameStore, LadderError
 from arena.match import Standing
@@ -84,7 +84,7 @@ def make_ladder(options: argparse.Namespace, source: Path, console: Console, gam
         raise ValueError(f"--checkpoints {options.checkpoints}: allowed are 1 to {MOST_CHECKPOINTS}")
     with tempfile.TemporaryDirectory(prefix="branan-ladder-") as copies:
         notes: list[str] = []
-        with console.status("looking at the checkpoints"):
+        with busy(console, "looking at the checkpoints"):
             rungs = find_rungs(source, Path(copies), options.checkpoints, notes)
         rules = game_of([rung.game for rung in rungs], source, options.game)
         known = load_anchors(rules, options.layout)

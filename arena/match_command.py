@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
-from arena.command_line import check_players, check_writable, choose_rules, tell_written, write_result
+from arena.command_line import busy, check_players, check_writable, choose_rules, tell_written, write_result
 from arena.match import AT_ONCE, default_max_plies, pair_openings, play_match
 from arena.match_folder import (
     MOST_PLIES,
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     games = options.games or stored.get("games") or (GAMES if sprt is None else SPRT_GAMES)
     seed = options.seed if options.seed_given else stored.get("seed", 0)
     max_plies = options.max_plies or stored.get("max_plies") or default_max_plies(rules)
-    with console.status("loading players"), contextlib.ExitStack() as stack:
+    with busy(console, "loading players"), contextlib.ExitStack() as stack:
         player, opponent = (_load(text, rules, options, stack) for text in texts)
         settings = {
             **{role: each.name for role, each in zip(ROLES, (player, opponent))},

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from arena.command_line import check_players, choose_rules, tell_written, write_result
+from arena.command_line import busy, check_players, choose_rules, tell_written, write_result
 from arena.player_text import read_player
 from arena.players import default_player, parse_player
 from arena.suite import OPEN_NODES, Share, SuiteResult, load_suite, read_suite, run_suite
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     check_players(options, parts)
     rules = choose_rules(game, parts)
     suite = suite or load_suite(rules)
-    with console.status("loading the player"):
+    with busy(console, "loading the player"):
         player = parse_player(
             text, rules, simulations=options.simulations, device=options.device, threads=options.threads
         )
