@@ -8,7 +8,7 @@ sides win games. The evaluation is linear in its weights, so the chance that the
 logistic function of the evaluation, is fitted to how the games ended, at positions where nothing can be taken and no
 win is threatened: logistic regression with a small penalty on the distance from weights set by hand. SciPy's L-BFGS
 finds the minimum. The games of all rounds are used. At the end the new weights play a match against the old ones,
-and are written unless they lose it. The same arguments give the same file, its date aside.
+and are written unless they lose it. The same arguments give the same weights, whatever weights there were before.
 
     python tools/tune_alphabeta.py tawlbwrdd --teacher 20000 --games 600 --nodes 500 --attackers 1
 
@@ -277,6 +277,7 @@ def main() -> int:
     parser.add_argument("--match", type=int, default=200, help="games of the match at the end")
     parser.add_argument("--match-nodes", type=int, default=10_000, help="nodes a move of that match")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--start", type=Path, help="weights of the first round's games (default: those set by hand)")
     parser.add_argument("--out", type=Path, help="file to write (default: the one that the player reads)")
     options = parser.parse_args()
     for name, lowest in (
@@ -299,7 +300,11 @@ def main() -> int:
         parser.error(f"--out {out}: the folder {out.parent} does not exist")
 
     features = Features(rules)
-    old = weights = load_weights(rules)
+    old = load_weights(rules)
+    try:
+        weights = hand_weights(rules) if options.start is None else load_weights(rules, options.start)
+    except ValueError as error:
+        parser.error(f"--start {error}")
     start = features.flatten(hand_weights(rules))
     free = np.ones(features.count, bool)
     for side in range(2):

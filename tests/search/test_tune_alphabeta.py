@@ -95,6 +95,7 @@ def test_bad_arguments_are_refused(
 ) -> None:
     for arguments, said in (
         (["--games=3"], "--games 3: at least 20 are needed"),
+        ([f"--start={tmp_path}/none.json"], "none.json: these weights cannot be used"),
         (["--result=1.5"], "--result 1.5: a share from 0 to 1 is needed"),
         ([f"--out={tmp_path}/nowhere/w.json"], "does not exist"),
     ):
