@@ -50,8 +50,9 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:.25em 1.1em;margin:.8e
 dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}
 @media (max-width:520px){dl{grid-template-columns:1fr}dt{margin-top:.5em}main{padding:16px 14px 40px}
 h1{font-size:1.6rem}
-th,td{padding:.34em .3em}table{font-size:.84rem}td small{display:block}
-th,td:first-child{white-space:normal}td:first-child{overflow-wrap:anywhere}}
+th,td{padding:.34em .3em;white-space:normal}table{font-size:.84rem}td small{display:block}
+td:first-child{overflow-wrap:anywhere;min-width:6.5em}
+tr>:nth-child(2):nth-last-child(5),tr>:nth-child(6):last-child{display:none}}  /* core-minutes and games */
 @media print{.card,.tile{break-inside:avoid}}
 """
 
