@@ -7,11 +7,12 @@ import contextlib
 import json
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from arena.files import write_text
 from arena.player_text import PlayerError, PlayerText
@@ -91,6 +92,25 @@ def check_writable(option: str, path: Path) -> None:
 def busy(console: Console, text: str) -> contextlib.AbstractContextManager[object]:
     """Says on a terminal what is done at the moment; elsewhere nothing, not even an empty line."""
     return console.status(text) if console.is_terminal else contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def progress_bar(console: Console, what: str) -> Iterator[Callable[[int, int, str], None]]:
+    """Shows a bar on a terminal and nothing elsewhere; yields what is to be told how many of how many, and a note.
+
+    Args:
+        console: where.
+        what: words between the numbers and the note.
+    """
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(f"{what} {{task.fields[note]}}", markup=False),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=None, note="starting")
+        yield lambda done, total, note: progress.update(task, total=total, completed=done, note=note)
 
 
 def write_result(path: Path | None, result: Mapping[str, Any]) -> bool:

@@ -12,12 +12,11 @@ from pathlib import Path
 
 from rich import box
 from rich.console import Console, Group
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from arena.anchors import load_anchors
-from arena.command_line import busy, tell_written, write_result
+from arena.command_line import busy, progress_bar, tell_written, write_result
 from arena.ladder import Ladder, find_rungs, play_ladder
 from arena.ladder_games import GamesNotKept, GameStore, LadderError
 from arena.match import Standing
@@ -137,17 +136,10 @@ def game_of(games: list[str], source: Path, wanted: str | None) -> Rules:
 @contextmanager
 def ladder_progress(console: Console) -> Iterator[Callable[[str, int, int, Standing], None]]:
     """Shows a bar of the games played; yields what `play_ladder` is to tell about its progress."""
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("games · now {task.fields[note]}", markup=False),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=None, note="starting")
+    with progress_bar(console, "games · now") as show:
 
         def told(name: str, done: int, total: int, standing: Standing) -> None:
-            progress.update(task, total=total, completed=done + standing.ended, note=name)
+            show(done + standing.ended, total, name)
 
         yield told
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from env.rules import SIDES, get_rules
 from search.proof import Prover
 
 FOLDER = Path(__file__).resolve().parent.parent / "seeds" / "solved"
-
 MOST_BYTES = 50_000_000  # of a suite
 TOGETHER = 32
 """Positions that a player is asked about at a time."""
@@ -397,8 +396,3 @@ def _legal(move: str, legal: set[str], where: str) -> str:
     if move not in legal:
         raise SuiteError(f"{where}: {move!r} is no legal move in this position")
     return move
-
-
-def shares(result: SuiteResult) -> Sequence[tuple[int | None, dict[str | None, Share]]]:
-    """The shares by length (last: all lengths), each by side and for both (`None`)."""
-    return [(plies, {side: result.share(side, plies) for side in (*SIDES, None)}) for plies in (*result.lengths, None)]

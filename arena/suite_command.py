@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console, Group
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from arena.command_line import busy, check_players, choose_rules, tell_written, write_result
+from arena.command_line import busy, check_players, choose_rules, progress_bar, tell_written, write_result
 from arena.player_text import read_player
 from arena.players import default_player, parse_player
 from arena.suite import OPEN_NODES, Share, SuiteResult, load_suite, read_suite, run_suite
@@ -64,17 +63,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
 @contextmanager
 def suite_progress(console: Console) -> Iterator[Callable[[int, int, int], None]]:
     """Shows a bar of the positions answered; yields what `run_suite` is to tell about its progress."""
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("positions · {task.fields[note]}", markup=False),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=None, note="starting")
+    with progress_bar(console, "positions ·") as show:
 
         def told(answered: int, positions: int, kept: int) -> None:
-            progress.update(task, total=positions, completed=answered, note=f"kept so far {kept / answered:.1%}")
+            show(answered, positions, f"kept so far {kept / answered:.1%}")
 
         yield told
 

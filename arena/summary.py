@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console, Group
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from arena.command_line import progress_bar
 from arena.match import AT_ONCE
 from arena.match_result import ROLES, UNFINISHED, MatchResult, Standing
 from arena.player_text import ENGINE
@@ -23,19 +23,12 @@ _NAMES = {"player": "first player", "opponent": "opponent"}
 @contextmanager
 def match_progress(console: Console) -> Iterator[Callable[[Standing], None]]:
     """Shows a bar of the games that are over; yields what `play_match` is to tell about its progress."""
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("games over · {task.fields[note]}", markup=False),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=None, note="starting")
+    with progress_bar(console, "games over ·") as show:
 
         def told(standing: Standing) -> None:
             score = f"score so far {standing.points / standing.ended:.1%}" if standing.ended else "none over yet"
             note = ", ".join(part for part in (f"{standing.plies:,} plies", score, standing.note) if part)
-            progress.update(task, total=standing.games, completed=standing.ended, note=note)
+            show(standing.ended, standing.games, note)
 
         yield told
 
