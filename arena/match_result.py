@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from arena.fault import Fault
-from arena.interval import wilson
+from arena.interval import of_pairs, wilson
 from arena.openings import Opening
 from arena.sprt import SprtResult
 from env import Game, Rules
@@ -168,12 +168,12 @@ class MatchResult:
         """95 % score interval of the overall score, from pairs of games.
 
         The two games of a pair share an opening, which may favour a side, so only whole pairs are independent; of
-        pairs that were played move for move alike only one counts. See `arena.interval.wilson`.
+        pairs that were played move for move alike only one counts. See `arena.interval.of_pairs`.
         """
         whole = self.pairs()
         scores = [(first.score + second.score) / 2 for first, second in whole]
         distinct = {(first.line, second.line) for first, second in whole}
-        return wilson(sum(scores) / len(scores) if scores else 0.5, len(distinct))
+        return of_pairs(scores, len(distinct))
 
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:

@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from arena.files import write_text  # noqa: E402
-from arena.interval import wilson  # noqa: E402
+from arena.interval import of_pairs  # noqa: E402
 from arena.openings import Opening, load_openings  # noqa: E402
 from env import RULES, Game, Rules  # noqa: E402
 from env.jit import kernel  # noqa: E402
@@ -241,7 +241,7 @@ def play_match(
     new: AlphaBetaV2, old: AlphaBetaV2, openings: list[Opening], games: int, nodes: int, seed: int
 ) -> dict[str, Any]:
     """Play a match of two evaluations, each opening from both sides; scores are the new one's."""
-    points = dict.fromkeys(SIDES, 0.0)
+    scores: dict[str, list[float]] = {side: [] for side in SIDES}
     order = np.random.default_rng(seed).permutation(len(openings))
     for number in range(games):
         side = SIDES[number % 2]
@@ -250,10 +250,11 @@ def play_match(
             mover = new if game.to_play == side else old
             game.play(mover.run(game, nodes=nodes, seed=seed + number // 2).move)
         winner = game.outcome.winner if game.outcome else None
-        points[side] += 0.5 if winner is None else float(winner == side)
-    overall = sum(points.values()) / games
-    shares = {side: 2 * points[side] / games for side in SIDES}
-    return {"games": games, "nodes": nodes, **shares, "overall": overall, "interval": list(wilson(overall, games // 2))}
+        scores[side].append(0.5 if winner is None else float(winner == side))
+    shares = {side: sum(scores[side]) / max(len(scores[side]), 1) for side in SIDES}
+    pairs = [sum(pair) / 2 for pair in zip(*scores.values())]
+    overall = sum(map(sum, scores.values())) / games
+    return {"games": games, "nodes": nodes, **shares, "overall": overall, "interval": list(of_pairs(pairs, len(pairs)))}
 
 
 def _command(parser: argparse.ArgumentParser, options: argparse.Namespace) -> str:

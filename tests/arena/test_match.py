@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.interval import wilson
+from arena.interval import of_pairs, wilson
 from arena.match import MatchResult, Standing, play_match
 from arena.openings import Opening
 from arena.players import Player, RandomPlayer, Thought, parse_player
@@ -142,9 +142,9 @@ def test_repeated_pairs_are_seen_and_do_not_narrow_the_interval() -> None:
 
 def test_the_interval_counts_pairs() -> None:
     result = match(RandomPlayer(), RandomPlayer(), 40, seed=2)
-    overall = result.score["overall"]
-    assert overall is not None
-    assert result.interval == wilson(overall, 20)
+    scores = [(one.score + other.score) / 2 for one, other in result.pairs()]
+    assert len(scores) == 20
+    assert result.interval == of_pairs(scores, 20)
 
 
 def test_a_sides_interval_counts_its_own_games() -> None:
@@ -179,8 +179,11 @@ def test_an_interrupted_match_tells_what_it_has() -> None:
     assert sum(game.score for game in result.played) == told[-1].points
     assert all(game.game.outcome is not None for game in result.played)
     whole = [n for n in range(20) if {2 * n, 2 * n + 1} <= {game.number for game in result.played}]
+    assert len(result.pairs()) == len(whole)
     low, high = result.interval
-    assert high - low >= wilson(1.0, len(whole))[1] - wilson(1.0, len(whole))[0] - 1e-12
+    alike = [0.5] * len(whole)
+    narrowest_low, narrowest_high = of_pairs(alike, len(whole))
+    assert high - low >= narrowest_high - narrowest_low - 1e-12
 
 
 def test_checkpoints_play_matches_on_every_game(checkpoints: dict[str, Path]) -> None:
