@@ -142,6 +142,13 @@ class LearnerConfig(Section):
         default=2, ge=1, le=64, description="parts a batch is split into, for as many threads; a fixed number"
     )
     learning_rate: float = Field(default=2e-3, gt=0, le=1, description="learning rate after warming up")
+    muon_rate: float = Field(
+        default=0.0,
+        ge=0,
+        le=10,
+        description="learning rate of the convolutions that see neighbours, by Muon (Jordan et al. 2024), where those "
+        "of all else are AdamW's; it warms up and falls as `learning_rate` does; 0: AdamW for these as well",
+    )
     warmup_steps: int = Field(
         default=200, ge=0, description="optimiser steps over which the learning rate rises from zero"
     )
@@ -151,7 +158,7 @@ class LearnerConfig(Section):
         description="beyond this many optimiser steps the learning rate falls with the square root of the steps made; "
         "0: it does not",
     )
-    weight_decay: float = Field(default=1e-4, ge=0, le=1, description="decoupled weight decay (AdamW)")
+    weight_decay: float = Field(default=1e-4, ge=0, le=1, description="decoupled weight decay of AdamW")
     gradient_clip: float = Field(default=1.0, gt=0, description="the gradient's norm is cut to this")
     ema_decay: float = Field(
         default=0.995, ge=0, lt=1, description="decay, per step, of the averaged weights that play and are published"

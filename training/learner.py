@@ -22,9 +22,11 @@ from torch import Tensor
 from env.encoding import action_symmetries, square_symmetries
 from models.network import Output, PolicyValueNet
 from training.config import LearnerConfig
+from training.muon import Muon
 from training.replay import Batch
 
 SYMMETRIES = 8
+ADAM_AND_MUON = (("step", "exp_avg", "exp_avg_sq"), ("momentum",))  # what optimisers remember of a weight
 UNLISTED = -1e9  # logit of no action: finite, since 0 times infinity is no number
 METRICS: tuple[str, ...] = (
     "losses/policy",
@@ -45,7 +47,7 @@ class Learner:
     The loss of a batch is the policy's cross-entropy, taken over the listed actions only, plus the weighted squared
     error of the value and cross-entropy of the outlook. Positions are seen in a random one of their eight symmetries.
     Weights decay (AdamW, Loshchilov and Hutter 2019, "Decoupled weight decay regularization"); scales and biases do
-    not.
+    not. With `muon_rate` the convolutions that see neighbours are learnt by `training.muon`.
 
     Args:
         network: learns in place.
@@ -75,20 +77,26 @@ class Learner:
         # The copies share the weights and have statistics of their own.
         shared = {id(parameter): parameter for parameter in self._parameters.values()}
         self._replicas = [network, *(copy.deepcopy(network, dict(shared)) for _ in range(config.parts - 1))]
-        self._optimiser = torch.optim.AdamW(
-            [
-                {"params": [p for p in shared.values() if p.ndim > 1], "weight_decay": config.weight_decay},
-                {"params": [p for p in shared.values() if p.ndim <= 1], "weight_decay": 0.0},
-            ],
-            lr=config.learning_rate,
-            fused=True,
-        )
-        for parameter in shared.values():  # what AdamW would make in its first step, there from the start for `state`
-            self._optimiser.state[parameter] = {
+        spatial = [p for p in shared.values() if p.ndim == 4 and p.shape[2] > 1] if config.muon_rate else []
+        others = [p for key, p in shared.items() if key not in set(map(id, spatial))]
+        self._optimisers: list[torch.optim.Optimizer] = [
+            torch.optim.AdamW(
+                [
+                    {"params": [p for p in others if p.ndim > 1], "weight_decay": config.weight_decay},
+                    {"params": [p for p in others if p.ndim <= 1], "weight_decay": 0.0},
+                ],
+                lr=config.learning_rate,
+                fused=True,
+            )
+        ]
+        for parameter in others:  # what AdamW would make in its first step, there from the start for `state`
+            self._optimisers[0].state[parameter] = {
                 "step": torch.zeros((), device=self.device),
                 "exp_avg": torch.zeros_like(parameter),
                 "exp_avg_sq": torch.zeros_like(parameter),
             }
+        if spatial:
+            self._optimisers.append(Muon(spatial, config.muon_rate))
         self._symmetries = torch.Generator().manual_seed(seed)
         self._turn = Symmetries(network.size, self.device)
 
@@ -126,12 +134,15 @@ class Learner:
         return state | {"symmetries": self._symmetries.get_state().numpy(), "steps": np.array(self.steps)}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Go on from a `state` of a learner of the same network and settings.
+        """Go on from a `state` of a learner of the same network.
+
+        Weights that another optimiser learnt there (`muon_rate`) begin with an optimiser that remembers nothing.
 
         Raises:
             LearnerError: if it is of another network; the learner is then as it was.
         """
         tensors = self._tensors()
+        state = self._without_others(state, tensors)
         expected = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
         expected |= {"symmetries": tuple(self._symmetries.get_state().shape), "steps": ()}
         found = {name: array.shape for name, array in state.items()}
@@ -153,8 +164,23 @@ class Learner:
         tensors = {f"network/{name}": tensor for name, tensor in self.network.state_dict().items()}
         tensors |= {f"average/{name}": tensor for name, tensor in self.average.state_dict().items()}
         for name, parameter in self._parameters.items():
-            tensors |= {f"optimiser/{name}/{key}": each for key, each in self._optimiser.state[parameter].items()}
+            for optimiser in self._optimisers:
+                if parameter in optimiser.state:
+                    tensors |= {f"optimiser/{name}/{key}": each for key, each in optimiser.state[parameter].items()}
         return tensors
+
+    def _without_others(self, state: Mapping[str, np.ndarray], tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
+        """A state in which what the other optimiser remembered of a weight is replaced by zeros for its own."""
+        state = dict(state)
+        for name in self._parameters:
+            prefix = f"optimiser/{name}/"
+            own = {key for key in tensors if key.startswith(prefix)}
+            found = {key for key in state if key.startswith(prefix)}
+            memories = [{prefix + key for key in keys} for keys in ADAM_AND_MUON]
+            if found != own and found in memories and own in memories:
+                state = {key: array for key, array in state.items() if key not in found}
+                state |= {key: np.zeros(tensors[key].shape, np.float32) for key in own}
+        return state
 
     def _part(
         self, replica: PolicyValueNet, part: tuple[Tensor, ...], scale: tuple[int, float]
@@ -188,9 +214,10 @@ class Learner:
         self.steps += 1
         rate = learning_rate(self.config, self.steps)
         metrics["learner/learning_rate"] = rate
-        for group in self._optimiser.param_groups:
-            group["lr"] = rate
-        self._optimiser.step()
+        for optimiser, full in zip(self._optimisers, (self.config.learning_rate, self.config.muon_rate)):
+            for group in optimiser.param_groups:
+                group["lr"] = rate * full / self.config.learning_rate
+            optimiser.step()
         for parameter in parameters:
             parameter.grad = None
         self._average_statistics()

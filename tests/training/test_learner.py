@@ -62,10 +62,11 @@ def everything(learner: Learner) -> dict[str, bytes]:
     return {name: array.tobytes() for name, array in learner.state().items()}
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_learns_a_few_positions_by_heart(precision):
+@pytest.mark.parametrize(("precision", "muon_rate"), [("float32", 0.0), ("bfloat16", 0.0), ("float32", 0.05)])
+def test_learns_a_few_positions_by_heart(precision, muon_rate):
     network = SMALL.model_copy(update={"channels": 16, "policy_channels": 16})
-    learner = make_learner(network=network, precision=precision, learning_rate=5e-3, ema_decay=0.9, parts=1)
+    rates = {"learning_rate": 5e-3, "muon_rate": muon_rate}
+    learner = make_learner(network=network, precision=precision, ema_decay=0.9, parts=1, **rates)
     batch = make_batch()
     losses = [learner.step(batch) for _ in range(200)]
     first = losses[0]
@@ -83,7 +84,8 @@ def test_learns_a_few_positions_by_heart(precision):
     assert np.mean((value - batch.value) ** 2) < 0.1
 
 
-def test_number_of_threads_changes_nothing():
+@pytest.mark.parametrize("muon_rate", [0.0, 0.05])
+def test_number_of_threads_changes_nothing(muon_rate):
     """Bit for bit, and also where torch may use more than one thread."""
     batches = [make_batch(seed=seed) for seed in range(3)]
     results = []
@@ -91,7 +93,7 @@ def test_number_of_threads_changes_nothing():
     try:
         for threads, torch_threads in ((0, 1), (0, 2), (1, 1), (2, 1), (2, 2)):
             torch.set_num_threads(torch_threads)
-            learner = make_learner()
+            learner = make_learner(muon_rate=muon_rate)
             with ThreadPoolExecutor(max(threads, 1)) as pool:
                 losses = [learner.step(batch, pool if threads else None) for batch in batches]
             assert torch.get_num_threads() == torch_threads
@@ -102,16 +104,17 @@ def test_number_of_threads_changes_nothing():
     assert make_learner(seed=1).step(batches[0]) != results[0][0][0]
 
 
-def test_a_restored_learner_goes_on_bit_for_bit():
+@pytest.mark.parametrize("muon_rate", [0.0, 0.05])
+def test_a_restored_learner_goes_on_bit_for_bit(muon_rate):
     batches = [make_batch(seed=seed) for seed in range(6)]
-    learner = make_learner()
+    learner = make_learner(muon_rate=muon_rate)
     for batch in batches[:3]:
         learner.step(batch)
     state = learner.state()
     kept = {name: array.copy() for name, array in state.items()}
     expected = [learner.step(batch) for batch in batches[3:]]
     assert all(np.array_equal(state[name], kept[name]) for name in kept)  # a copy, not a view of what learns on
-    other = make_learner(seed=5)
+    other = make_learner(seed=5, muon_rate=muon_rate)
     other.restore(state)
     assert other.steps == 3
     assert [other.step(batch) for batch in batches[3:]] == expected
@@ -129,6 +132,35 @@ def test_state_of_another_network_is_refused():
     with pytest.raises(LearnerError, match=r"average/stem\.conv\.weight"):
         learner.restore(state)
     assert everything(learner) == before
+
+
+@pytest.mark.parametrize(("before", "after"), [(0.0, 0.05), (0.05, 0.0)])
+def test_a_learner_goes_on_with_another_optimiser(before, after):
+    learner, other = make_learner(muon_rate=before), make_learner(seed=5, muon_rate=after)
+    for seed in range(3):
+        learner.step(make_batch(seed=seed))
+    state = learner.state()
+    other.restore(state)
+    restored = other.state()
+    assert other.steps == 3
+    assert all(np.array_equal(restored[name], array) for name, array in state.items() if name in restored)
+    forgotten = [name for name in restored if name not in state]
+    assert forgotten
+    assert all(name.startswith("optimiser/") and not restored[name].any() for name in forgotten)
+    other.step(make_batch(seed=4))
+    incomplete = {name: array for name, array in state.items() if not name.startswith("optimiser/stem.conv.weight/")}
+    with pytest.raises(LearnerError, match=r"optimiser/stem\.conv\.weight"):
+        other.restore(incomplete)
+
+
+def test_muon_learns_the_convolutions_that_see_neighbours_alone():
+    learner, plain = make_learner(muon_rate=0.05), make_learner()
+    learner.step(make_batch())
+    plain.step(make_batch())
+    ours, theirs = learner.state(), plain.state()
+    differ = {name for name in theirs if name.startswith("network/") and not np.array_equal(ours[name], theirs[name])}
+    assert "network/stem.conv.weight" in differ
+    assert all(ours[name].ndim == 4 and ours[name].shape[2] == 3 for name in differ)
 
 
 def test_positions_without_weight_train_no_policy():
