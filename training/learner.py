@@ -128,6 +128,31 @@ class Learner:
         with one_thread(), torch.no_grad():
             return self._update([gradients for gradients, _ in results], [sums for _, sums in results])
 
+    def settle(self, batch: Batch) -> None:
+        """Measure the normalisation's statistics anew, for the averaged weights (Izmailov et al. 2018, section 3.2).
+
+        Until then they are those of the weights that learn, which the average never had: it plays worse with them
+        (docs/LOG.md).
+
+        Args:
+            batch: positions such as are learnt from; a thousand do.
+        """
+        norms = [module for module in self.average.modules() if isinstance(module, torch.nn.BatchNorm2d)]
+        momenta = [norm.momentum for norm in norms]
+        for norm in norms:
+            norm.train()
+            norm.momentum = 1.0  # the batch's statistics, and nothing of what was there
+        symmetries = torch.randint(SYMMETRIES, (len(batch.value),), generator=self._symmetries)
+        tensors = (symmetries, torch.from_numpy(batch.inputs), torch.from_numpy(batch.actions))
+        try:
+            with one_thread(), torch.no_grad():
+                inputs, actions = self._turn(*(tensor.to(self.device) for tensor in tensors))
+                self.average(inputs, actions.clamp(min=0))
+        finally:
+            for norm, momentum in zip(norms, momenta):
+                norm.eval()
+                norm.momentum = momentum
+
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a later `restore` needs to go on bit for bit, copied."""
         state = {name: tensor.detach().cpu().contiguous().numpy().copy() for name, tensor in self._tensors().items()}
@@ -225,7 +250,7 @@ class Learner:
         decay = min(self.config.ema_decay, self.steps / (self.steps + 10))
         for averaged, parameter in zip(self.average.parameters(), parameters):
             averaged.lerp_(parameter, 1 - decay)
-        # The normalisation's statistics are averages already; averaging them again only makes them late.
+        # Until `settle`: the statistics are averages already; averaging them again only makes them late.
         for averaged, tensor in zip(self.average.buffers(), self.network.buffers()):
             averaged.copy_(tensor)
         return metrics

@@ -30,6 +30,9 @@ from training.selfplay import SelfPlay, search_growth
 from training.shard import Shard
 from training.stopping import Guarded, Stop
 
+SETTLING = 1024
+"""Positions by which the averaged network's normalisation is measured, once an iteration."""
+
 
 @dataclass
 class Progress:
@@ -182,6 +185,8 @@ class Training:
             on_step(step, steps)
         self.debt -= steps
         self.progress.learner_steps += steps
+        if steps:
+            self.learner.settle(self.replay.sample(SETTLING, self.sampling))
         if not all(torch.isfinite(tensor).all() for tensor in self.learner.average.state_dict().values()):
             raise LearnerError(
                 f"learning broke down in step {self.learner.steps}: a weight became infinite or no number; a lower "

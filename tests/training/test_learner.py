@@ -121,6 +121,40 @@ def test_a_restored_learner_goes_on_bit_for_bit(muon_rate):
     assert everything(other) == everything(learner)
 
 
+def test_the_averaged_network_is_normalised_by_what_it_sees_itself():
+    learner = make_learner(ema_decay=0.9, learning_rate=0.05)
+    for seed in range(20):
+        learner.step(make_batch(seed=seed))
+    before = everything(learner)
+    batch = Batch(*(np.repeat(each, 32, axis=0) for each in make_batch(seed=9)))
+    turned, _ = Symmetries(7, torch.device("cpu"))(
+        torch.arange(8).repeat(len(batch.inputs) // 8),
+        torch.from_numpy(batch.inputs),
+        torch.zeros((len(batch.inputs), 1), dtype=torch.int16),
+    )
+
+    def off() -> float:
+        """How far from mean 0 and variance 1 the stem's features are, before scale and shift."""
+        found = []
+        norm = learner.average.stem.norm
+        handle = norm.register_forward_hook(lambda module, arguments, output: found.append(output))
+        with torch.inference_mode():
+            learner.average(turned)
+        handle.remove()
+        plain = (found[0] - norm.bias[:, None, None]) / norm.weight[:, None, None]
+        return float(plain.mean((0, 2, 3)).abs().mean() + (plain.var((0, 2, 3)) - 1).abs().mean())
+
+    unsettled = off()
+    learner.settle(batch)
+    assert off() < 0.3 * unsettled
+    assert not any(module.training for module in learner.average.modules())
+    after = everything(learner)
+    changed = {name for name in before if after[name] != before[name]} - {"symmetries"}
+    assert changed
+    statistics = ("running_mean", "running_var", "num_batches_tracked")
+    assert all(name.startswith("average/") and name.endswith(statistics) for name in changed)
+
+
 def test_state_of_another_network_is_refused():
     learner = make_learner()
     before = everything(learner)
