@@ -19,7 +19,11 @@ from models.network import NetworkConfig
 from search.config import SearchConfig
 
 Share = Annotated[float, Field(ge=0, le=1)]
-Positive = Annotated[int, Field(ge=1)]
+
+MOST = 10**12
+"""Of any setting that has no narrower limits: nobody needs as much, and arithmetic is still exact there."""
+
+Positive = Annotated[int, Field(ge=1, le=MOST)]
 
 MOST_USES = 64
 """Times that a position may be drawn for learning, on average."""
@@ -58,14 +62,17 @@ class SelfPlayConfig(Section):
     growth_positions: int = Field(
         default=0,
         ge=0,
+        le=MOST,
         description="both numbers of simulations grow with the square root of the positions made beyond this many; "
         "0: they stay. Cheap searches teach a beginner the most, exact ones an expert",
     )
     most_simulations: int = Field(
         default=256, ge=2, le=65536, description="full searches grow to no more simulations than this"
     )
-    full_share: Share = Field(
+    full_share: float = Field(
         default=0.25,
+        gt=0,
+        le=1,
         description="share of moves that are searched in full (playout cap randomisation, Wu 2019, section 3.1)",
     )
     max_plies: int = Field(default=200, ge=2, le=4096, description="games are truncated after this many plies")
@@ -106,7 +113,7 @@ class SelfPlayConfig(Section):
         le=64,
         description="pieces that it may lack at most, when the balance is at its limit; fewer, in proportion, below",
     )
-    layouts: Annotated[dict[str, Annotated[float, Field(gt=0)]], Field(min_length=1)] | None = Field(
+    layouts: Annotated[dict[str, Annotated[float, Field(gt=0, le=MOST)]], Field(min_length=1)] | None = Field(
         default=None,
         description="starts to play from and their weights, as {serif: 3, bell: 1}; null: the default layout only",
     )
@@ -150,21 +157,22 @@ class LearnerConfig(Section):
         "of all else are AdamW's; it warms up and falls as `learning_rate` does; 0: AdamW for these as well",
     )
     warmup_steps: int = Field(
-        default=200, ge=0, description="optimiser steps over which the learning rate rises from zero"
+        default=200, ge=0, le=MOST, description="optimiser steps over which the learning rate rises from zero"
     )
     decay_steps: int = Field(
         default=0,
         ge=0,
+        le=MOST,
         description="beyond this many optimiser steps the learning rate falls with the square root of the steps made; "
         "0: it does not",
     )
     weight_decay: float = Field(default=1e-4, ge=0, le=1, description="decoupled weight decay of AdamW")
-    gradient_clip: float = Field(default=1.0, gt=0, description="the gradient's norm is cut to this")
+    gradient_clip: float = Field(default=1.0, gt=0, le=MOST, description="the gradient's norm is cut to this")
     ema_decay: float = Field(
         default=0.995, ge=0, lt=1, description="decay, per step, of the averaged weights that play and are published"
     )
-    value_weight: float = Field(default=1.0, ge=0, description="weight of the value's loss; the policy's is 1")
-    outlook_weight: float = Field(default=0.5, ge=0, description="weight of the win/draw/loss outlook's loss")
+    value_weight: float = Field(default=1.0, ge=0, le=MOST, description="weight of the value's loss; the policy's is 1")
+    outlook_weight: float = Field(default=0.5, ge=0, le=MOST, description="weight of the win/draw/loss outlook's loss")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         default="auto", description="arithmetic of the learner; auto: that of self-play, which is the faster one"
     )
@@ -205,14 +213,17 @@ class BalanceConfig(Section):
     )
     memory: Positive = Field(default=500, description="games over which the win share is averaged (exponentially)")
     anneal_positions: int = Field(
-        default=0, ge=0, description="`maximum` shrinks to nothing while this many positions are made; 0: it does not"
+        default=0,
+        ge=0,
+        le=MOST,
+        description="`maximum` shrinks to nothing while this many positions are made; 0: it does not",
     )
 
 
 class MeasureConfig(Section):
     """How strength is measured while the run goes on."""
 
-    minutes: float = Field(default=5.0, ge=0, description="minutes between measurements; 0: only at the end")
+    minutes: float = Field(default=5.0, ge=0, le=MOST, description="minutes between measurements; 0: only at the end")
     opponent: str = Field(default="alphabeta-v1:depth=2", description="the player to measure against")
     games: int = Field(default=16, ge=1, le=4096, description="games with each side in one measurement")
     simulations: int = Field(default=32, ge=1, le=65536, description="simulations a move of the network, when measured")
@@ -220,6 +231,7 @@ class MeasureConfig(Section):
     final_minutes: float = Field(
         default=1.0,
         gt=0,
+        le=MOST,
         description="of the run's minutes, those kept for the last measurement (at most a fifth)",
     )
 
@@ -235,7 +247,7 @@ class MonitorConfig(Section):
 
     tensorboard: bool = Field(default=True, description="write TensorBoard curves into the run's folder")
     picture_minutes: float = Field(
-        default=2.0, ge=0, description="minutes between pictures of a self-play game; 0: none"
+        default=2.0, ge=0, le=MOST, description="minutes between pictures of a self-play game; 0: none"
     )
 
 
@@ -243,7 +255,10 @@ class RunSection(Section):
     """The run itself."""
 
     minutes: float | None = Field(
-        default=10.0, gt=0, description="wall-clock minutes of the whole run, all its starts added up; null: no limit"
+        default=10.0,
+        gt=0,
+        le=MOST,
+        description="wall-clock minutes of the whole run, all its starts added up; null: no limit",
     )
     iterations: Positive | None = Field(default=None, description="iterations of the whole run; null: no limit")
     seed: int = Field(

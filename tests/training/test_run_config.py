@@ -54,9 +54,11 @@ def test_extreme_numbers_survive_being_written(tmp_path: Path) -> None:
         ("game: brandubh\nrun:\n  seed: one\n", ["own.yaml:3: run.seed is 'one'", "a whole number at least 0"]),
         ("game: brandubh\nrun:\n  seed: '1'\n", ["own.yaml:3: run.seed is '1'"]),
         ("game: brandubh\nrun:\n  threads: true\n", ["own.yaml:3: run.threads is true", "from 1 to 64"]),
-        ("game: brandubh\nselfplay:\n  full_share: 2\n", ["own.yaml:3: selfplay.full_share is 2", "from 0 to 1"]),
+        ("game: brandubh\nselfplay:\n  full_share: 2\n", ["own.yaml:3: selfplay.full_share is 2", "and at most 1"]),
         ("game: brandubh\nbalance:\n  mode: on\n", ["own.yaml:3: balance.mode is 'on'", "one of off, fixed, steered"]),
         ("game: brandubh\nreplay:\n  uses: .inf\n", ["own.yaml:3: replay.uses is inf"]),
+        ("game: brandubh\nselfplay:\n  full_share: 0\n", ["own.yaml:3: selfplay.full_share is 0", "above 0"]),
+        ("game: brandubh\nrun:\n  minutes: 1e308\n", ["own.yaml:3: run.minutes is 1e+308", "at most 1000000000000"]),
         ("game: brandubh\nrun: 3\n", ["own.yaml:2: run is 3", "a section of settings"]),
         (
             "game: brandubh\nselfplay:\n  steps: 100\n  simulations: 64\nbalance:\n  maximum: 2\n",
@@ -97,6 +99,13 @@ def test_a_mistake_is_told_with_line_key_and_what_is_allowed(
         assert part in problem
 
 
+@pytest.mark.parametrize("key", [".".join(key) for key, field in leaves(RunConfig) if "int" in str(field.annotation)])
+def test_no_whole_number_is_so_large_that_arithmetic_fails(tmp_path: Path, key: str) -> None:
+    [problem] = problems(tmp_path, "game: brandubh\n", {key: "1" * 400})
+    assert problem.startswith(f"--{key} is 111")
+    assert "allowed: " in problem
+
+
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     text = "game: brandubh\nrun:\n  seed: -1\n  sed: 1\nlearner:\n  batch: 1\n"
     found = problems(tmp_path, text, {"replay.uses": "none", "run.minutes": "-3"})
@@ -109,7 +118,7 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
 def test_an_option_that_is_no_value_is_told(tmp_path: Path, text: str) -> None:
     [problem] = problems(tmp_path, "game: brandubh\n", {"run.minutes": text})
     assert problem.startswith("--run.minutes: ")
-    assert problem.endswith("cannot be read as a value; allowed: a number above 0 or null")
+    assert problem.endswith("cannot be read as a value; allowed: a number above 0 and at most 1000000000000 or null")
     assert len(problem) < 200
 
 
