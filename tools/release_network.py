@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from models import CheckpointError, load, save
+from pydantic import ValidationError
+
+from models import CheckpointError, Header, PolicyValueNet, Provenance, load, save
 
 PRETRAINED = Path(__file__).resolve().parent.parent / "models" / "pretrained"
 MOST_BYTES = 4_000_000  # what may ship
@@ -28,15 +31,38 @@ def scores(path: Path, checkpoint: Path) -> dict[str, float]:
     Raises:
         ValueError: it is no result of this checkpoint.
     """
-    result = json.loads(path.read_text())
-    player, _, options = str(result["player"]).partition(".safetensors")
+    try:
+        result = json.loads(path.read_text())
+        player, _, options = str(result["player"]).partition(".safetensors")
+        measured = {side: float(score) for side, score in result["score"].items() if score is not None}
+        opponent, openings, games = (result[name] for name in ("opponent", "openings", "games"))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise ValueError(f"{path} is no result that evaluate.py --json wrote, or a damaged one") from None
     if Path(player + ".safetensors").resolve() != checkpoint.resolve():
         raise ValueError(f"{path} is about {result['player']}, not about {checkpoint}")
     simulations = re.search(r"simulations=(\d+)", options)
     effort = f"{simulations[1]} simulations" if simulations else options.lstrip(":")
-    where = f"{effort}, openings {result['openings']}, {result['games']} games"
-    return {f"{result['opponent']} as {side} ({where})": round(score, 4) for side, score in result["score"].items()
-            if score is not None}  # fmt: skip
+    where = f"{effort}, openings {openings}, {games} games"
+    return {f"{opponent} as {side} ({where})": round(score, 4) for side, score in measured.items()}
+
+
+def ship(network: PolicyValueNet, header: Header, out: Path) -> int:
+    """Write a checkpoint and return its bytes. What was at `out` stays there unless all went well.
+
+    Raises:
+        ValueError: it is too large.
+        CheckpointError: it cannot be written or read back.
+    """
+    draft = out.with_name(f".{out.stem}-{os.getpid()}{out.suffix}")
+    try:
+        save(draft, network, header)
+        load(draft)
+        if (size := draft.stat().st_size) > MOST_BYTES:
+            raise ValueError(f"{size:,} bytes are too many to ship; at most {MOST_BYTES:,}")
+        os.replace(draft, out)
+    finally:
+        draft.unlink(missing_ok=True)
+    return size
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,15 +77,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         measured: dict[str, float] = {}
         for path in options.results:
             measured |= scores(path, options.checkpoint)
-        provenance = found.header.provenance.model_copy(update={"run": options.origin, "scores": measured})
+        told = found.header.provenance.model_dump() | {"run": options.origin, "scores": measured}
+        header = found.header.model_copy(update={"provenance": Provenance.model_validate(told)})
         out = PRETRAINED / f"{found.header.game}.safetensors"
-        save(out, found.network, found.header.model_copy(update={"provenance": provenance}))
-    except (CheckpointError, OSError, ValueError, KeyError) as error:
-        print(f"release_network.py: {error}", file=sys.stderr)
+        size = ship(found.network, header, out)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])).replace("run", "--origin")
+        print(f"release_network.py: {where}: {first['msg']}", file=sys.stderr)
         return 2
-    if (size := out.stat().st_size) > MOST_BYTES:
-        out.unlink()
-        print(f"release_network.py: {size:,} bytes are too many to ship; at most {MOST_BYTES:,}", file=sys.stderr)
+    except (CheckpointError, OSError, ValueError) as error:
+        print(f"release_network.py: {error}", file=sys.stderr)
         return 2
     print(f"{out}: {size:,} bytes")
     return 0

@@ -23,23 +23,62 @@ from training.config_file import ConfigError, read_config
 COLOURS = {"attackers": "#9a3b26", "defenders": "#2f6690"}
 
 
-def points(rows: Sequence[dict[str, Any]], side: str, games: int) -> list[tuple[float, float, float, float]]:
-    """Return (core-minutes, score, lower, upper end of the interval) of each measurement, `games` being a side's."""
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a run's metrics.jsonl.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it holds none, or something else; the message says which line.
+    """
+    rows: list[dict[str, Any]] = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict) or any(type(value) not in (int, float) for value in row.values()):
+            raise ValueError(f"line {number} of {path.name} is no row of metrics; `train.py --resume` mends the file")
+        rows.append(row)
+    if not rows:
+        raise ValueError(f"{path.name} is empty: the run has not made an iteration yet")
+    return rows
+
+
+def final_games(path: Path) -> int | None:
+    """Return the games of a side in the measurement that ended a run, by its result.json; None where none did."""
+    try:
+        return int(json.loads(path.read_text(encoding="utf-8"))["score"]["games"]) // 2
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None
+
+
+def points(
+    rows: Sequence[dict[str, Any]], side: str, games: int, final: int | None = None
+) -> list[tuple[float, float, float, float]]:
+    """Return (core-minutes, score, lower, upper end of the interval) of each measurement.
+
+    Args:
+        rows: of the run's metrics.
+        side: whose scores.
+        games: a side's in a measurement.
+        final: a side's in that of the last row, where the run ended with one.
+    """
+    played = [(row, final or games if row is rows[-1] else games) for row in rows]
     return [
-        (row["charts/core_minutes"], row[f"strength/{side}"], *wilson(row[f"strength/{side}"], games))
-        for row in rows
+        (row["charts/core_minutes"], row[f"strength/{side}"], *wilson(row[f"strength/{side}"], count))
+        for row, count in played
         if f"strength/{side}" in row and row["learner_steps"]
     ]
 
 
-def draw(rows: Sequence[dict[str, Any]], config: RunConfig, out: Path) -> None:
-    """Draw the picture of one run to `out` (PNG or SVG)."""
+def draw(rows: Sequence[dict[str, Any]], config: RunConfig, out: Path, final: int | None = None) -> None:
+    """Draw the picture of one run to `out` (PNG or SVG); `final` as of `points`."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 6.4), layout="constrained")
     strength, shares, ratio = figure.subplots(3, sharex=True, height_ratios=(3, 1.2, 1))
     for side, colour in COLOURS.items():
-        measured = points(rows, side, config.measure.games)
+        measured = points(rows, side, config.measure.games, final)
         minutes, scores, lower, upper = zip(*measured) if measured else ((), (), (), ())
         strength.fill_between(
             minutes, [100 * x for x in lower], [100 * x for x in upper], color=colour, alpha=0.15, lw=0
@@ -69,15 +108,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="picture to write (.png or .svg)")
     options = parser.parse_args(argv)
     try:
-        rows = [json.loads(line) for line in (options.run / "metrics.jsonl").read_text().splitlines()]
+        rows = read_rows(options.run / "metrics.jsonl")
         config = read_config(options.run / "config.yaml")
-        draw(rows, config, options.out)
+        draw(rows, config, options.out, final_games(options.run / "result.json"))
     except ImportError:
         print(
             "strength_curve.py: matplotlib is missing: pip install -c constraints.txt -e '.[report]'", file=sys.stderr
         )
         return 2
-    except (OSError, ValueError, KeyError, ConfigError) as error:
+    except KeyError as error:
+        print(f"strength_curve.py: {options.run}: a row of metrics.jsonl lacks {error}", file=sys.stderr)
+        return 2
+    except (OSError, ValueError, ConfigError) as error:
         print(f"strength_curve.py: {options.run}: {error}", file=sys.stderr)
         return 2
     return 0
