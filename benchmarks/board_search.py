@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from machine import machine, parser, report
+from machine import at_least, machine, parser, report
 from tree_search import positions
 
 from env import RULES
-from models.checkpoint import load
+from models.checkpoint import CheckpointError, load
 from models.evaluator import Evaluator
 from models.network import NetworkConfig, PolicyValueNet
-from search.config import SearchConfig
+from search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
 from search.mcts import Search
 
 
@@ -65,16 +65,21 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("checkpoint", nargs="?", type=Path, help="its game is the one that is searched")
     options.add_argument("--game", choices=list(RULES), default=next(iter(RULES)))
-    options.add_argument("--simulations", nargs="+", type=int, default=[128, 800], help="simulations a search")
-    options.add_argument("--leaves", nargs="+", type=int, default=[0, 1, 4, 8, 16, 32])
-    options.add_argument("--games", type=int, default=8, help="positions")
+    options.add_argument("--simulations", nargs="+", type=at_least(1), default=[128, 800], help="simulations a search")
+    options.add_argument("--leaves", nargs="+", type=at_least(0), default=[0, 1, 4, 8, 16, 32])
+    options.add_argument("--games", type=at_least(1), default=8, help="positions")
     given = options.parse_args()
     torch.set_num_threads(1)
     if given.checkpoint is not None:
-        checkpoint = load(given.checkpoint)
+        try:
+            checkpoint = load(given.checkpoint)
+        except CheckpointError as error:
+            options.error(str(error))
         game, network = checkpoint.header.game, checkpoint.network
     else:
         game, network = given.game, PolicyValueNet(RULES[given.game].size, NetworkConfig(blocks=4, channels=32))
+    if max(given.simulations) > MOST_SIMULATIONS or max(given.leaves) > MOST_LEAVES:
+        options.error(f"at most {MOST_SIMULATIONS} simulations and {MOST_LEAVES} leaves are allowed")
     rows = [
         measure(network, game, simulations, leaves, given.games)
         for simulations in given.simulations

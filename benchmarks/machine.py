@@ -47,6 +47,19 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     return options
 
 
+def at_least(least: float, kind: type = int) -> Callable[[str], Any]:
+    """Return a type for an option: a finite number that is not below `least`."""
+
+    def number(text: str) -> Any:
+        value = kind(text)
+        if not least <= value < float("inf"):
+            raise argparse.ArgumentTypeError(f"{text} is not a number of at least {least:g}")
+        return value
+
+    number.__name__ = "number"
+    return number
+
+
 def best_of(
     runs: int, measured: Callable[[], Any], clock: Callable[[], float] = time.perf_counter
 ) -> tuple[float, Any]:

@@ -38,7 +38,8 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.machine import machine, parser, report
+from arena.players import PlayerError, resolve_device
+from benchmarks.machine import at_least, machine, parser, report
 from benchmarks.tree_search import positions
 from env import RULES, Rules
 from env.encoding import input_size, write_network_input
@@ -46,9 +47,9 @@ from env.jit import kernel
 from env.moves import write_moves
 from env.position import copy_position, new_positions
 from env.tables import Tables, tables
-from models import Evaluator, NetworkConfig, PolicyValueNet, choose_dtype, load
+from models import CheckpointError, Evaluator, NetworkConfig, PolicyValueNet, choose_dtype, load
 from training.config import RunConfig
-from training.config_file import CONFIGS, read_config
+from training.config_file import CONFIGS, ConfigError, read_config
 from training.learner import Learner
 from training.replay import Replay
 from training.selfplay import SelfPlay
@@ -281,15 +282,19 @@ def main() -> None:
     options.add_argument("--blocks", type=int, help="of the network (default: the game's config)")
     options.add_argument("--channels", type=int, help="of the network")
     options.add_argument("--checkpoint", type=Path, metavar="FILE", help="this network instead of random weights")
-    options.add_argument("--seconds", type=float, default=20.0, help="of measuring, for each game")
-    options.add_argument("--threads", type=int, default=2)
+    options.add_argument("--seconds", type=at_least(0.001, float), default=20.0, help="of measuring, for each game")
+    options.add_argument("--threads", type=at_least(1), default=2)
     options.add_argument("--batch", type=int, metavar="B", help="games a group (default: the game's config)")
     options.add_argument("--simulations", type=int, help="of a full search (default: the game's config)")
     options.add_argument("--steps", type=int, help="batches a group makes in a stretch (default: the game's config)")
     options.add_argument("--dtype", choices=["auto", "float32", "bfloat16"], default="auto")
     options.add_argument("--device", default="cpu")
-    options.add_argument("--iterations", type=int, metavar="N", help="measure memory over N iterations instead")
+    options.add_argument("--iterations", type=at_least(1), metavar="N", help="measure memory over N iterations instead")
     given = options.parse_args()
+    try:
+        given.device = resolve_device(given.device)
+    except PlayerError as error:
+        options.error(str(error))
 
     if given.iterations:
         rows = [row for game in given.game or RULES for row in memory(game, given.iterations)]
@@ -297,7 +302,10 @@ def main() -> None:
         return
     rows, title = [], ""
     for game in given.game or RULES:
-        bench = _bench(given, game)
+        try:
+            bench = _bench(given, game)
+        except (ConfigError, CheckpointError) as error:
+            options.error(str(error))
         shape: NetworkConfig = bench.config.network
         rows.append(bench.measure(given.seconds) | {
             "network": f"{shape.blocks}x{shape.channels}", "dtype": bench.evaluators[0].evaluator.dtype,

@@ -61,3 +61,17 @@ def test_the_benchmark_of_selfplay_says_its_ratio(tmp_path: Path) -> None:
     assert sum(shares) == pytest.approx(1)
     assert all(share >= 0 for share in shares)
     assert figures["simulations an evaluation"] > 0.5
+
+
+@pytest.mark.parametrize("wrong", [
+    ["selfplay.py", "--blocks", "0"], ["selfplay.py", "--simulations", "0"], ["selfplay.py", "--threads", "0"],
+    ["selfplay.py", "--seconds", "nan"], ["selfplay.py", "--seconds", "inf"], ["selfplay.py", "--device", "cudda"],
+    ["board_search.py", "nothing.safetensors"], ["board_search.py", "configs"], ["board_search.py", "--simulations=0"],
+])  # fmt: skip
+@pytest.mark.slow
+def test_a_wrong_argument_of_a_benchmark_is_one_sentence(wrong: list[str]) -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / wrong[0]), *wrong[1:]]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith(f"{wrong[0]}: error: ")
