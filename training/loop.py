@@ -12,6 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
+from rich.markup import escape
 
 from training.balance import QUARTERS
 from training.health import Health
@@ -55,6 +56,7 @@ class Loop:
         self.abandoned = ""
         self.health = Health(self.config.balance)
         self._pictured = -math.inf
+        self._crowded = False  # and said so
         self._iteration_seconds = 0.0
         self._measurement_seconds = 0.0
 
@@ -148,6 +150,7 @@ class Loop:
         played = time.monotonic()
         training.account(shard)
         training.replay.append(progress.iteration, shard)
+        self._tell_crowded()
         values = training.compare(shard)
         losses = training.learn(pool, lambda step, steps: monitor.phase(f"learning, step {step + 1:,} of {steps:,}"))
         learnt = time.monotonic()
@@ -196,6 +199,17 @@ class Loop:
             monitor.say(warning, fold=True)
         self.health.watch(progress.iteration, progress.learner_steps, values, losses, shard)
         self._iteration_seconds = time.monotonic() - began - (self._measurement_seconds if strength else 0)
+
+    def _tell_crowded(self) -> None:
+        if self._crowded or not (replay := self.training.replay).crowded:
+            return
+        self._crowded = True
+        self.monitor.say(
+            f"Mind: the positions of one iteration alone take {replay.nbytes / MEGABYTE:,.1f} MB of memory, more than "
+            "replay.memory_megabytes or replay.disk_megabytes have room for, and the newest iteration stays in any "
+            "case. Larger limits or fewer selfplay.steps help.",
+            fold=True,
+        )
 
     def _slow_start(self, began: float) -> str:
         waits = not self.training.batches and time.monotonic() > began + SLOW_SECONDS
@@ -251,7 +265,7 @@ class Loop:
             training.best = strength
         self._tell_best()
         self.monitor.say(
-            f"[bold]iteration {strength.iteration}[/] against {self.config.measure.opponent}: {strength}", fold=True
+            f"[bold]iteration {strength.iteration}[/] against {escape(strength.opponent)}: {strength}", fold=True
         )
         return strength
 

@@ -10,6 +10,7 @@ with c the setting `window`. A window of N positions holds whatever is newest.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from training.config import ReplayConfig
 from training.shard import Shard
 
 MEGABYTE = 1_000_000
+ROOM = 1.25  # times what is needed, that an array gets when it has to grow
 
 
 class Batch(NamedTuple):
@@ -60,8 +62,13 @@ class Column:
 
     @property
     def rows(self) -> np.ndarray:
-        """The rows that are there, as a view."""
+        """The rows that are there, as a view that holds until the next are added."""
         return self._data[self._begin : self._end]
+
+    @property
+    def row_bytes(self) -> int:
+        """Memory of a row, in bytes."""
+        return self._data.itemsize * math.prod(self._data.shape[1:])
 
     @property
     def nbytes(self) -> int:
@@ -70,14 +77,14 @@ class Column:
 
     def append(self, rows: np.ndarray) -> None:
         """Add rows at the end."""
-        live = self._end - self._begin
         if self._end + len(rows) > len(self._data):
-            needed = live + len(rows)
+            live = self._end - self._begin
             # Moving rows to the front is cheap as long as it happens once per many appended rows.
-            roomy = needed <= 0.8 * len(self._data)
-            data = self._data if roomy else np.empty((needed + needed // 4, *self._data.shape[1:]), self._data.dtype)
-            data[:live] = self.rows
-            self._data, self._begin, self._end = data, 0, live
+            if self._begin:
+                self._data[:live] = self.rows
+            # In place, so that there are never an old and a new array at once.
+            self._data.resize((int(ROOM * (live + len(rows))), *self._data.shape[1:]), refcheck=False)
+            self._begin, self._end = 0, live
         self._data[self._end : self._end + len(rows)] = rows
         self._end += len(rows)
 
@@ -134,7 +141,12 @@ class Replay:
     @property
     def nbytes(self) -> int:
         """Memory held, in bytes."""
-        return sum(c.nbytes for c in (*self._columns(), self._actions, self._probs))
+        return sum(c.nbytes for c in (*self._columns(), *self._moves()))
+
+    @property
+    def crowded(self) -> bool:
+        """Whether it is over its caps because the newest iteration, which always stays, is so by itself."""
+        return self._over_caps(None)
 
     def age(self) -> float:
         """Return how many iterations old the window's positions are on average; the newest iteration's are 0."""
@@ -150,11 +162,12 @@ class Replay:
             iteration: its number, larger than all before.
             shard: its positions.
         """
+        # What goes makes room for what comes: memory never holds both.
+        over = len(self) + shard.positions - window_size(self.total + shard.positions, self.config)
+        self._drop(min(len(self), over))
+        self._obey_caps(shard)
         self._add(iteration, shard)
         self._drop(len(self) - window_size(self.total, self.config))
-        # Caps take whole shards, since a file can only be deleted whole; the newest stays in any case.
-        while len(self._entries) > 1 and self._over_caps():
-            self._drop(self._entries[0].positions)
 
     def restore(self, total: int, begin: int, shards: Iterable[tuple[int, Shard]]) -> None:
         """Fill an empty window as it was when `total` positions had been made and `begin` had left it.
@@ -164,6 +177,7 @@ class Replay:
         for iteration, shard in shards:
             self._add(iteration, shard)
         self._drop(len(self) - (total - begin))
+        self._obey_caps()  # which may be others now
         self.total = total
 
     def sample(self, count: int, rng: np.random.Generator) -> Batch:
@@ -196,6 +210,9 @@ class Replay:
             self._outlook,
         )
 
+    def _moves(self) -> tuple[Column, Column]:
+        return self._actions, self._probs
+
     def _add(self, iteration: int, shard: Shard) -> None:
         offsets = shard.policy_offsets
         rows = (
@@ -213,8 +230,7 @@ class Replay:
         self._policy_end += len(shard.policy_actions)
         self.total += shard.positions
         if shard.positions:
-            stored = sum(array.nbytes for array in shard.arrays().values())
-            self._entries.append(_Entry(iteration, shard.positions, stored))
+            self._entries.append(_Entry(iteration, shard.positions, _stored_bytes(shard)))
 
     def _drop(self, count: int) -> None:
         if count <= 0:
@@ -234,7 +250,24 @@ class Replay:
             if not entry.positions:
                 self._entries.popleft()
 
-    def _over_caps(self) -> bool:
-        rows = sum(c.rows.nbytes for c in (*self._columns(), self._actions, self._probs))
+    def _obey_caps(self, coming: Shard | None = None) -> None:
+        """Drop the oldest shards until the others, and the one to come, are within the caps.
+
+        Caps take whole shards, since a file can only be deleted whole; the newest stays in any case.
+        """
+        newest = int(coming is None or not coming.positions)
+        while len(self._entries) > newest and self._over_caps(coming):
+            self._drop(self._entries[0].positions)
+
+    def _over_caps(self, coming: Shard | None) -> bool:
+        memory = sum(c.rows.nbytes for c in (*self._columns(), *self._moves()))
         disk = sum(entry.stored for entry in self._entries)
-        return rows > self.config.memory_megabytes * MEGABYTE or disk > self.config.disk_megabytes * MEGABYTE
+        if coming is not None:
+            memory += sum(c.row_bytes for c in self._columns()) * coming.positions
+            memory += sum(c.row_bytes for c in self._moves()) * len(coming.policy_actions)
+            disk += _stored_bytes(coming)
+        return ROOM * memory > self.config.memory_megabytes * MEGABYTE or disk > self.config.disk_megabytes * MEGABYTE
+
+
+def _stored_bytes(shard: Shard) -> int:
+    return sum(array.nbytes for array in shard.arrays().values())

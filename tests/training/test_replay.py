@@ -130,3 +130,28 @@ def test_a_window_holds_what_its_lost_shards_leave() -> None:
     other = Replay(INPUTS, ReplayConfig())
     other.restore(100, replay.begin, [(1, make_shard(0, 60))])
     assert len(other) == 60
+
+
+@pytest.mark.parametrize("megabytes", [1, 2, 5])
+def test_no_more_memory_is_held_than_the_cap_says(megabytes: int) -> None:
+    replay, total, most = Replay(INPUTS, ReplayConfig(window=10**6, memory_megabytes=megabytes)), 0, 0
+    for iteration in range(1, 80):
+        replay.append(iteration, make_shard(total, 1500))
+        total += 1500
+        most = max(most, replay.nbytes)
+        assert not replay.crowded
+    assert 0.7e6 * megabytes < most <= 1e6 * megabytes
+
+
+def test_a_cap_that_was_lowered_holds_from_the_start() -> None:
+    replay = fill(ReplayConfig(window=10**6), [5000] * 6)
+    other = Replay(INPUTS, ReplayConfig(window=10**6, memory_megabytes=1))
+    other.restore(replay.total, replay.begin, [(n + 1, make_shard(5000 * n, 5000)) for n in range(6)])
+    assert 0 < len(other) < 15_000
+    assert (other.begin, other.total) == (30_000 - len(other), 30_000)
+
+
+def test_a_shard_beyond_the_caps_is_known_to_be_so() -> None:
+    assert fill(ReplayConfig(memory_megabytes=1, window=10**6), [50_000]).crowded
+    assert fill(ReplayConfig(disk_megabytes=1, window=10**6), [50_000]).crowded
+    assert not fill(ReplayConfig(window=10**6), [50_000]).crowded
