@@ -75,12 +75,11 @@ def remove_drafts(folder: Path) -> None:
             draft.unlink()
 
 
-def read_plain_text(path: Path, most: int) -> str:
-    """Return what stands in a text file (UTF-8, with or without a byte order mark) that may come from a stranger.
+def read_plain(path: Path, most: int) -> bytes:
+    """Return what stands in a file that may come from a stranger.
 
     Raises:
         OSError: it cannot be read, is no regular file (a pipe would never end), or is longer than `most` bytes.
-        ValueError: it is not UTF-8.
     """
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(handle, "rb") as file:
@@ -89,7 +88,17 @@ def read_plain_text(path: Path, most: int) -> str:
         data = file.read(most + 1)
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it is longer than {most:,} bytes", str(path))
-    return data.decode("utf-8-sig").replace("\r\n", "\n")
+    return data
+
+
+def read_plain_text(path: Path, most: int) -> str:
+    """Return what stands in a text file (UTF-8, with or without a byte order mark) that may come from a stranger.
+
+    Raises:
+        OSError: as of `read_plain`.
+        ValueError: it is not UTF-8.
+    """
+    return read_plain(path, most).decode("utf-8-sig").replace("\r\n", "\n")
 
 
 def linked_file(folder: Path) -> Path | None:

@@ -6,12 +6,10 @@ import argparse
 import contextlib
 import datetime
 import math
-import os
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TextIO
 
 import torch
 
@@ -38,6 +36,7 @@ from training.machine import estimate, machine_failure, shortages
 from training.manifest import RunError
 from training.measure import Strength, check_opponent
 from training.monitor import Monitor, clock
+from training.output import OutputError, nobody_reads, silence
 from training.run_folder import RunFolder, refuse_existing
 from training.stopping import GRACE_SECONDS, Stop
 from training.trainer import Choices, LoopState, Training, choose
@@ -89,7 +88,7 @@ def main(arguments: Sequence[str] | None = None, started: float | None = None) -
             try:
                 output.flush()
             except OSError:
-                _silence(output)
+                silence(output)
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -182,17 +181,28 @@ def _resume(path: Path, overrides: dict[str, str], minutes: str | None, started:
         device = resolve_device(config.run.device)
         check_opponent(config.measure, get_rules(config.game))
         with Stop(notify=_on_stop) as stop:
-            choices = LoopState.of(folder, manifest).choices
-            if device != choices.device:
-                _say(f"The run began on {choices.device} and goes on on {device}; results will differ slightly.")
-                choices = choose(config, device)
+            stop.last_act = folder.close
+            loop = LoopState.of(folder, manifest)
+            choices = _choices(loop.choices, before, config, device)
             _say_choices(config, choices, path)
             training = Training(config, choices, stop)
             training.restore(folder, manifest, state)
+            if training.best != loop.best:  # written down before the settings tell something else
+                folder.amend(training.manifest(manifest.metrics))
             folder.write_config(config)
             folder.remove_result()
             _say(f"Run {path} goes on from iteration {manifest.iteration:,}")
             return _train(training, folder, stop, started)
+
+
+def _choices(earlier: Choices, before: RunConfig, config: RunConfig, device: str) -> Choices:
+    """Return the choices of a run that goes on: made anew only where device or settings ask for others."""
+    wanted = config.run.inference
+    if device != earlier.device:
+        _say(f"The run began on {earlier.device} and goes on on {device}; results will differ slightly.")
+    elif wanted == before.run.inference and wanted in ("auto", earlier.inference):
+        return earlier
+    return choose(config, device)
 
 
 def _train(training: Training, folder: RunFolder, stop: Stop, started: float) -> int:
@@ -205,6 +215,7 @@ def _train(training: Training, folder: RunFolder, stop: Stop, started: float) ->
     )
     loop = Loop(training, folder, last, monitor, started)
     stop.notify = lambda reason: monitor.stopping(_stopping(reason))
+    stop.last_act = folder.close
     stop.last_words = lambda: f"Ended at once. {safe(loop)} To go on: {door('train.py', '--resume', folder.path)}"
     strength: Strength | None = None
     try:
@@ -273,7 +284,8 @@ def _refuse_changes(before: RunConfig, after: RunConfig, path: Path) -> None:
     if fixed:
         raise ConfigError(
             "\n".join(f"--{key} cannot change in a run that goes on (it is {old[key]})" for key in fixed)
-            + f"\nTo begin a new run with this one's weights: {door('train.py', '--init', path / LATEST)}"
+            + "\nTo begin a new run with this one's weights: "
+            + door("train.py", "--config", path / "config.yaml", "--init", path / LATEST)
         )
     for key in new:
         if new[key] != old[key] and key not in ("run.minutes", "run.iterations"):
@@ -356,7 +368,7 @@ def _fail(sentence: str, status: int) -> int:
     try:
         print(sentence, file=sys.stderr, flush=True)
     except OSError:
-        _silence(sys.stderr)
+        silence(sys.stderr)
     return status
 
 
@@ -365,14 +377,11 @@ def _say(text: str) -> None:
 
     Raises:
         Unread: when nobody reads it.
+        training.output.OutputError: when it cannot be written for another reason, as where its disk is full.
     """
     try:
         print(text, flush=True)
-    except OSError:
-        _silence(sys.stdout)
-        raise Unread from None
-
-
-def _silence(stream: TextIO) -> None:
-    """Let nothing more be printed, not even at exit: it would fail again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except OSError as error:
+        unread = nobody_reads(error, sys.stdout)
+        silence(sys.stdout)
+        raise Unread if unread else OutputError.of(error) from None

@@ -6,7 +6,7 @@ import json
 
 from rich.markup import escape
 
-from env.files import write_whole
+from env.files import read_plain_text, write_whole
 from training.config import RunConfig
 from training.hints import counted, door, program
 from training.loop import BEST, Loop
@@ -14,6 +14,7 @@ from training.measure import ROUND_GAMES, Strength
 from training.monitor import Monitor, clock
 from training.run_folder import RunFolder
 
+MOST_BYTES = 1 << 20  # of result.json
 WEAK = 0.2  # a side's score below which people are told what it means
 
 
@@ -104,7 +105,7 @@ def write_result(folder: RunFolder, loop: Loop, strength: Strength | None) -> No
 def finished(folder: RunFolder, config: RunConfig, iteration: int) -> bool:
     """Return whether a run has ended by itself, at `iteration` and under the same limits."""
     try:
-        result = json.loads(folder.result_file.read_bytes())
+        result = json.loads(read_plain_text(folder.result_file, MOST_BYTES))
         found = (result["minutes"], result["iterations"], result["iteration"])
         return found == (config.run.minutes, config.run.iterations, iteration)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

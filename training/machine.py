@@ -14,9 +14,10 @@ from env.rules import get_rules
 from models import CheckpointError
 from search.cache import cache_bytes
 from training.config import RunConfig
-from training.replay import MEGABYTE
+from training.output import OutputError
+from training.replay import MEGABYTE, ROOM
 
-SPARE = 1.125  # columns of the replay have a quarter of spare room after growing, none before: half of that on average
+SPARE = (1 + ROOM) / 2  # columns of the replay have spare room after growing, none before: half of that on average
 # What torch, oneDNN (the fourth and fifth) and CUDA's libraries say when there is no more memory; few of them have an
 # exception of its own for it. A primitive that was created a thousand times before lacks nothing else.
 OUT_OF_MEMORY = (
@@ -126,6 +127,8 @@ def machine_failure(error: BaseException, home: Path) -> str | None:
         home: the folder of the run, or of the runs.
     """
     cause = error.__cause__ if isinstance(error, CheckpointError) else error
+    if isinstance(cause, OutputError):
+        return f"Standard output cannot be written: {cause.strerror}."
     if isinstance(cause, OSError):
         if cause.errno in (errno.ENOSPC, errno.EDQUOT):
             return f"The disk that holds {home} is full; delete something there, such as old runs."
@@ -133,7 +136,8 @@ def machine_failure(error: BaseException, home: Path) -> str | None:
             return f"No permission to write {cause.filename or home}."
         if cause.errno == errno.ENOMEM:
             return _memory("Memory")
-        return f"{cause.filename} cannot be used: {cause.strerror}." if cause.filename and cause.strerror else None
+        # Writing to a file that is open already fails without its name, as beyond the limit of a file's size.
+        return f"{cause.filename or home} cannot be used: {cause.strerror}." if cause.strerror else None
     said = str(error)
     if "can't start new thread" in said:
         return "No more threads can be started: memory or the system's limit is used up; --run.threads 1 needs fewer."

@@ -20,9 +20,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from env.files import memory_errors_of_rust
+from env.files import memory_errors_of_rust, read_plain
 
 FORMAT = 1
+MOST_BYTES = 1 << 24  # of a manifest; ours have a few thousand
 UNFINISHED = ".unfinished-"
 SHARD, STATE, MANIFEST = "shard.safetensors", "state.safetensors", "manifest.json"
 
@@ -39,7 +40,7 @@ class StoredFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    size: int
+    size: Count
     sha256: str
 
 
@@ -117,7 +118,7 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        manifest = Manifest.model_validate_json(path.read_bytes())
+        manifest = Manifest.model_validate_json(read_plain(path, MOST_BYTES))
     except OSError as error:
         raise RunError(f"{path} cannot be read ({error.strerror})") from None
     except ValidationError:
@@ -137,8 +138,9 @@ def read_arrays(folder: Path, manifest: Manifest, name: str) -> Arrays:
     """
     path = folder / name
     try:
-        data = path.read_bytes()
-        if hashlib.sha256(data).hexdigest() != manifest.files[name].sha256:
+        file = manifest.files[name]
+        data = read_plain(path, file.size)
+        if hashlib.sha256(data).hexdigest() != file.sha256:
             raise RunError(f"{path} is damaged: its checksum is not the one in manifest.json")
         return load(data)
     except OSError as error:

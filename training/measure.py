@@ -21,18 +21,22 @@ ROUND_GAMES = 32  # games of a round of the last match, both sides together
 
 @dataclass(frozen=True)
 class Strength:
-    """A score in [0, 1] against the opponent of the settings, from each side; draws and unfinished games are halves.
+    """A score in [0, 1] against an opponent, from each side; draws and unfinished games are halves.
 
     Attributes:
         iteration: the network's.
         attackers, defenders: its score as that side.
         games: number of games, both sides together.
+        opponent, simulations: whom it met, and with how many simulations a move; "" and 0 where that is not known, as
+            in what older versions stored.
     """
 
     iteration: int
     attackers: float
     defenders: float
     games: int
+    opponent: str = ""
+    simulations: int = 0
 
     @property
     def overall(self) -> float:
@@ -49,9 +53,16 @@ class Strength:
         """Return whether this later network becomes the best.
 
         It does unless it is clearly weaker, by more than one standard error of the difference: learning goes upwards
-        in general, and among many short measurements the highest is the luckiest, not the strongest.
+        in general, and among many short measurements the highest is the luckiest, not the strongest. Where the best
+        was measured in another way nothing can be compared, and the later network takes its place.
         """
-        return best is None or self.overall >= best.overall - math.hypot(self.error(), best.error())
+        if best is None or not self.alike(best):
+            return True
+        return self.overall >= best.overall - math.hypot(self.error(), best.error())
+
+    def alike(self, other: Strength | MeasureConfig) -> bool:
+        """Return whether another score was, or will be, found against the same opponent and in the same way."""
+        return (self.opponent, self.simulations) == (other.opponent, other.simulations)
 
     def __str__(self) -> str:
         return f"{self.attackers:.0%} as attackers, {self.defenders:.0%} as defenders, {self.games} games"
@@ -121,7 +132,7 @@ def measure(
     score = merged.score
     attackers, defenders = score["attackers"], score["defenders"]
     assert attackers is not None and defenders is not None
-    return Strength(iteration, attackers, defenders, merged.games), merged
+    return Strength(iteration, attackers, defenders, merged.games, config.opponent, config.simulations), merged
 
 
 def check_opponent(config: MeasureConfig, rules: Rules) -> None:

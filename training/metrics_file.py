@@ -42,7 +42,10 @@ def _step(line: str) -> int | None:
         row = json.loads(line, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return None
-    step = row.get("step") if isinstance(row, dict) else None
+    # A number alone tells nothing of an iteration.
+    if not isinstance(row, dict) or len(row) < 2 or any(type(value) not in (int, float) for value in row.values()):
+        return None
+    step = row.get("step")
     return step if type(step) is int and step > 0 else None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -24,6 +23,7 @@ from env.board import TO_PLAY
 from env.notation import square_index
 from env.picture import draw_board
 from training.config import RunConfig
+from training.output import OutputError, nobody_reads, silence
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -47,10 +47,9 @@ class _Console(Console):
         self._on_gone()
 
     def silence(self) -> None:
-        """Print nothing more, and let nothing be printed at exit either: that would fail again."""
+        """Print nothing more, not even at exit."""
         self.quiet = True
-        with open(os.devnull, "w") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        silence(sys.stdout)
 
 
 class Monitor:
@@ -95,7 +94,11 @@ class Monitor:
             self._writer = None
 
     def say(self, text: str, fold: bool = False) -> None:
-        """Print a line that stays. Only prose is folded between words to fit a terminal: commands are to be copied."""
+        """Print a line that stays. Only prose is folded between words to fit a terminal: commands are to be copied.
+
+        Raises:
+            training.output.OutputError: standard output takes no more, as where its disk is full.
+        """
         soft = not (fold and self.console.is_terminal)
         self._quietly(lambda: self.console.print(Text.from_markup(text), soft_wrap=soft))
 
@@ -122,6 +125,8 @@ class Monitor:
         """
         self._row = row
         self.curves({name: value for name, value in row.items() if "/" in name}, int(row["step"]))
+        if self._writer is not None:
+            self._writer.flush()  # a killed process leaves the curves of all iterations that it told of
         if not self.console.is_terminal:
             self.say(_line(row))
 
@@ -149,7 +154,9 @@ class Monitor:
     def _quietly(self, action: Callable[[], object]) -> None:
         try:
             action()
-        except OSError:
+        except OSError as error:
+            if not nobody_reads(error, sys.stdout):
+                raise OutputError.of(error) from None
             self._gone()
 
     def _render(self) -> Group:

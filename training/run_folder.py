@@ -36,6 +36,7 @@ from env.files import (
 )
 from training.config import RunConfig
 from training.config_file import ConfigError, config_text, read_config
+from training.hints import door
 from training.manifest import (
     MANIFEST,
     SHARD,
@@ -54,6 +55,7 @@ from training.manifest import (
 from training.metrics_file import append_row, read_rows, row_text, write_rows
 
 KEPT_STATES = 2
+NUMBERED = "[0-9]{6,18}"  # what `folder_name` makes of an iteration
 
 
 class RunFolder:
@@ -92,15 +94,12 @@ class RunFolder:
             (draft.path / "checkpoints").mkdir()
             draft.write_config(config)
             draft.commit(manifest, state, None)
-            try:
-                os.rename(draft.path, path)
-            except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
-                    raise
-                refuse_existing(path)
-                raise
-        except BaseException:
+            os.rename(draft.path, path)
+        except BaseException as error:
             shutil.rmtree(draft.path, ignore_errors=True)
+            if isinstance(error, OSError):
+                # Another process may have made the run meanwhile, and have taken this draft for what a dead one left.
+                refuse_existing(path)
             raise
         sync_folder(path.parent)
         run = cls(path)
@@ -234,7 +233,8 @@ class RunFolder:
         raise RunError(
             f"{self.path} cannot go on: "
             + ("; ".join(reasons) if reasons else "it has no complete iteration")
-            + f". A new run can begin with its weights: --init {self.path / 'latest.safetensors'}"
+            + ". A new run can begin with its weights: "
+            + door("train.py", "--config", self.path / "config.yaml", "--init", self.path / "latest.safetensors")
         )
 
     def _put_aside(self, last: Path, reasons: Iterable[str]) -> None:
@@ -295,10 +295,11 @@ class RunFolder:
             if 0 < iteration < manifest.iteration and iteration not in rows:
                 with contextlib.suppress(RunError):
                     rows[iteration] = row_text(read_manifest(folder).metrics)
-        if len(rows) > known:
-            lost = manifest.iteration - 1 - len(rows)
+        expected = max(0, manifest.iteration - 1)
+        if known < expected:
+            lost = expected - len(rows)
             self.notes.append(
-                f"{self.metrics_file} lacked {manifest.iteration - 1 - known:,} rows; {len(rows) - known:,} were made "
+                f"{self.metrics_file} lacked {expected - known:,} rows; {len(rows) - known:,} were made "
                 "again from the iterations' manifests" + (f", and {lost:,} are lost." if lost else ".")
             )
         if manifest.iteration:
@@ -320,17 +321,17 @@ class RunFolder:
 
     def prune_checkpoints(self, keep: int) -> None:
         """Delete all numbered checkpoints but the newest `keep`."""
-        for path in sorted((self.path / "checkpoints").glob("[0-9]*.safetensors"))[:-keep]:
+        for _, path in self._checkpoints()[:-keep]:
             path.unlink(missing_ok=True)
 
     def newest_checkpoint(self, before: int) -> tuple[int, Path] | None:
         """Return iteration and path of the newest numbered checkpoint before an iteration, or None."""
-        found = [
-            (int(path.stem), path)
-            for path in (self.path / "checkpoints").glob("[0-9]*.safetensors")
-            if path.stem.isdigit() and int(path.stem) < before
-        ]
-        return max(found, default=None)
+        return max((found for found in self._checkpoints() if found[0] < before), default=None)
+
+    def _checkpoints(self) -> list[tuple[int, Path]]:
+        """Return iteration and path of all numbered checkpoints, oldest first; other names are not ours."""
+        found = (self.path / "checkpoints").glob("*.safetensors")
+        return sorted((int(path.stem), path) for path in found if re.fullmatch(NUMBERED, path.stem))
 
     def checkpoint(self, iteration: int) -> Path:
         """Return where the numbered checkpoint of an iteration belongs; its folder is made."""
@@ -338,7 +339,7 @@ class RunFolder:
         return self.path / "checkpoints" / f"{folder_name(iteration)}.safetensors"
 
     def _folders(self) -> list[Path]:
-        found = (p for p in self.iterations.iterdir() if re.fullmatch("[0-9]{6,18}", p.name))
+        found = (p for p in self.iterations.iterdir() if re.fullmatch(NUMBERED, p.name))
         return sorted(found, key=lambda p: int(p.name))
 
     def _refuse_folder(self, path: Path) -> None:
@@ -359,11 +360,13 @@ def refuse_existing(path: Path) -> None:
         return
     except (OSError, ValueError) as error:
         raise _no_folder(path, error) from None
-    if path.is_dir() and not any(path.iterdir()):
-        return
     if (path / "iterations").is_dir():
         raise RunError(
             f"{path} is a run already and is not written over; go on with it (--resume {path}) or name another --out"
         )
-    if path.exists():
+    if path.is_symlink():
+        raise RunError(f"{path} is a link, and a run's folder is made anew; name another --out, such as where it leads")
+    if not path.is_dir() or any(path.iterdir()):
         raise RunError(f"{path} exists already and is not written over; name another --out")
+    if path.name in ("", "..") or path.samefile(Path.cwd()):
+        raise RunError(f"{path} is the folder that this was started in, or above it; name another --out")

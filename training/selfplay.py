@@ -26,6 +26,7 @@ from search.config import SearchConfig
 from search.mcts import Evaluate
 from search.simulation import new_batch, require_numbers
 from search.tree import ROOT, new_tree
+from training import ranges
 from training.collected import Collected, to_shard
 from training.config import SelfPlayConfig
 from training.play_kernels import (
@@ -40,6 +41,7 @@ from training.play_kernels import (
     restart_searches,
     searches_for,
 )
+from training.ranges import Range, require_inputs, require_ranges, require_total
 from training.shard import Shard
 
 # What of `Slots` has to be kept between two starts: a row a game, a row a record, an entry a record's move.
@@ -252,7 +254,7 @@ class _Group:
         """Go on from what `state` returned.
 
         Raises:
-            ValueError: it was another number of games.
+            ValueError: it was another number of games, or an array holds what it cannot; the message names it.
         """
         count = self.config.games_per_group
         if len(state["random"]) != count:
@@ -260,6 +262,7 @@ class _Group:
         self.tree.slots["random"] = state["random"]
         if "plies" not in state:
             return
+        self._require(state)
         slots = self.slots
         for name in _PER_SLOT:
             getattr(slots, name)[:] = state[name]
@@ -282,6 +285,39 @@ class _Group:
                 getattr(slots, name)[slot, :records][listed] = state[name][entry : entry + entries]
             entry += entries
         self.started = True
+
+    def _require(self, state: Mapping[str, np.ndarray]) -> None:
+        """ValueError unless every array of `state` holds what it can."""
+        rules, plies, count = self.rules, self.config.max_plies, self.config.games_per_group
+        require_ranges(
+            state,
+            {
+                "layout": ranges.layouts(rules),
+                "start": ranges.BOARD,
+                "missing": Range(0, rules.cells),
+                "balance": ranges.BALANCE,
+                "opening": Range(-1 - plies // 2, 1 + plies // 2),
+                "full": ranges.SWITCH,
+                "records": Range(0, plies),
+                "plies": Range(0, plies - 1),
+                "moves": ranges.actions(rules),
+                "values": ranges.VALUE,
+                "record_counts": ranges.moves(rules),
+                "record_ply": Range(0, plies - 1),
+                "record_weight": ranges.SHARE,
+                "record_actions": ranges.actions(rules),
+                "record_policy": ranges.SHARE,
+            },
+        )
+        for name in (*_PER_SLOT, "plies"):
+            require_total(name, state[name], np.ones(count, np.int64))
+        for name in ("moves", "values"):
+            require_total(name, state[name], state["plies"])
+        for name in ("record_counts", *_PER_RECORD):
+            require_total(name, state[name], state["records"])
+        for name in _PER_RECORD_MOVE:
+            require_total(name, state[name], state["record_counts"])
+        require_inputs("record_input", state["record_input"], rules)
 
 
 class SelfPlay:
@@ -357,4 +393,7 @@ class SelfPlay:
             own = {name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)}
             if "random" not in own:
                 raise ValueError(f"the saved games lack group {number}: the configuration says {len(self._groups)}")
-            group.restore(own)
+            try:
+                group.restore(own)
+            except ValueError as error:
+                raise ValueError(f"group {number}: {error}") from None

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 
 from env import Game, Rules
+from env.board import REASONS
 from env.notation import format_position
+from training import ranges
+from training.ranges import Range, require_inputs, require_ranges
 
 _OFFSETS = {"policy_offsets", "move_offsets"}
 
@@ -90,6 +93,8 @@ class Shard:
 
         Raises:
             ValueError: an array is missing, or lengths do not fit together.
+
+        See `require` for what the arrays of a stranger need besides.
         """
         names = [item.name for item in fields(cls) if item.name != "counters"]
         if missing := [name for name in names if name not in arrays]:
@@ -112,6 +117,38 @@ class Shard:
         for name, length in expected.items():
             if len(getattr(self, name)) != length:
                 raise ValueError(f"the shard's {name} has {len(getattr(self, name))} rows, expected are {length}")
+
+    def require(self, rules: Rules) -> None:
+        """See that the arrays hold only what they can in a game.
+
+        Raises:
+            ValueError: where one does not; the message names it.
+        """
+        for name, most in (("policy_offsets", 4 * rules.cells), ("move_offsets", np.iinfo(np.int16).max)):
+            offsets = getattr(self, name)
+            if offsets[0] != 0:
+                raise ValueError(f"{name} begins with {offsets[0]} instead of 0")
+            require_ranges({f"{name} (steps)": np.diff(offsets)}, {f"{name} (steps)": Range(0, most)})
+        require_inputs("inputs", self.inputs, rules)
+        if self.start.shape[1:] != (rules.cells,) or self.outlook.shape[1:] != (3,):
+            raise ValueError(f"start and outlook have the shapes {self.start.shape} and {self.outlook.shape}")
+        long = Range(0, np.iinfo(np.int16).max)
+        require_ranges(
+            self.arrays(),
+            {
+                **dict.fromkeys(("policy_actions", "moves"), ranges.actions(rules)),
+                **dict.fromkeys(("policy_probs", "policy_weight", "outlook"), ranges.SHARE),
+                "value": ranges.VALUE,
+                "game": Range(0, max(0, self.games - 1)),
+                **dict.fromkeys(("ply", "length"), long),
+                "winner": Range(-1, 1),
+                "reason": Range(0, len(REASONS) - 1),
+                "layout": ranges.layouts(rules),
+                "start": ranges.BOARD,
+                "missing": Range(0, rules.cells),
+                "balance": ranges.BALANCE,
+            },
+        )
 
     @classmethod
     def concatenate(cls, shards: Sequence[Shard]) -> Shard:

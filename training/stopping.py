@@ -37,11 +37,13 @@ class Stop:
 
     Attributes:
         last_words: gives the line to end with when a second signal ends the process.
+        last_act: what to do before that end, such as giving back a lock.
     """
 
     def __init__(self, grace: float = GRACE_SECONDS, notify: Callable[[str], None] | None = None) -> None:
         self.grace, self.notify = grace, notify
         self.last_words: Callable[[], str] = lambda: "Ended at once."
+        self.last_act: Callable[[], None] = lambda: None
         self.reason: str | None = None
         self._deadline = float("inf")
         self._earlier: dict[signal.Signals, Any] = {}
@@ -92,6 +94,8 @@ class Stop:
             cursor = "\x1b[?25h\n" if terminal else ""  # the live display had hidden it
             os.write(handle, f"{cursor}{self.last_words()}\n".encode())
             os.set_blocking(handle, True)  # a terminal is shared with the shell
+        with contextlib.suppress(OSError):  # the signal may have come when it was being done already
+            self.last_act()
         os._exit(status)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime
 import importlib.metadata
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ from training.balance import QUARTERS, Balance
 from training.config import LEAST_BATCH, MOST_USES, LearnerConfig, RunConfig
 from training.health import Values, compare_values
 from training.learner import Learner, LearnerError
-from training.manifest import Arrays, Manifest, RunError
+from training.manifest import SHARD, STATE, Arrays, Manifest, RunError
 from training.measure import Strength
 from training.metrics import Metrics, attackers_points
 from training.replay import Replay
@@ -247,6 +247,7 @@ class Training:
         Raises:
             RunError: where the run's files do not fit.
         """
+        file = folder.manifest_file(manifest.iteration).with_name(STATE)
         try:
             for name, part in (("learner", self.learner), ("selfplay", self.selfplay)):
                 prefix = f"{name}/"
@@ -254,13 +255,13 @@ class Training:
             loop = LoopState.of(folder, manifest)
             self.sampling.bit_generator.state = loop.sampling
             self.balance.restore(loop.balance)
-            self.debt, self.measured_at, self.best = loop.debt, loop.measured_at, loop.best
-            shards = ((i, Shard.from_arrays(arrays)) for i, arrays in folder.shards(manifest))
-            self.replay.restore(manifest.positions, loop.replay_begin, shards)
+            self.debt, self.measured_at = loop.debt, loop.measured_at
+            self.best = self._known_best(loop.best, folder)
+            self.replay.restore(manifest.positions, loop.replay_begin, self._shards(folder, manifest))
         except RunError:
             raise
         except (LookupError, TypeError, ValueError, OverflowError, RuntimeError) as error:
-            raise RunError(f"{folder.path} does not fit its own settings: {error}") from None
+            raise RunError(f"{folder.path} cannot go on: {file} does not fit the settings: {error}") from None
         self.progress = Progress(
             iteration=manifest.iteration,
             seconds=manifest.seconds,
@@ -273,6 +274,33 @@ class Training:
         for evaluator in self.evaluators:
             evaluator.load(self.learner.average)
 
+    def _shards(self, folder: RunFolder, manifest: Manifest) -> Iterator[tuple[int, Shard]]:
+        """Yield the shards of the window, each of which has to hold what a shard can."""
+        for iteration, arrays in folder.shards(manifest):
+            try:
+                shard = Shard.from_arrays(arrays)
+                shard.require(self.rules)
+            except (LookupError, TypeError, ValueError) as error:
+                file = folder.manifest_file(iteration).with_name(SHARD)
+                raise RunError(f"{file} holds what no game can: {error}; delete it to go on without it") from None
+            yield iteration, shard
+
+    def _known_best(self, best: Strength | None, folder: RunFolder) -> Strength | None:
+        """Return the best with what it was measured against, and note where the settings say something else now."""
+        if best is None:
+            return None
+        measure = self.config.measure
+        if not best.opponent:  # an older version's: it was found under the settings that are still stored
+            stored = folder.config().measure
+            best = replace(best, opponent=stored.opponent, simulations=stored.simulations)
+        if not best.alike(measure):
+            folder.notes.append(
+                f"The best network so far, of iteration {best.iteration}, was measured against {best.opponent} with "
+                f"{best.simulations} simulations; the first that is measured against {measure.opponent} with "
+                f"{measure.simulations} takes its place."
+            )
+        return best
+
     def save(self, path: Path, run: str) -> None:
         """Write the averaged network as a checkpoint.
 
@@ -282,8 +310,7 @@ class Training:
         progress, network, layouts = self.progress, self.learner.average, self.config.selfplay.layouts
         scores = {}
         if self.best is not None and self.best.iteration == progress.iteration:
-            scores = {f"{self.config.measure.opponent} {side}": getattr(self.best, side) for side in
-                      ("attackers", "defenders")}  # fmt: skip
+            scores = {f"{self.best.opponent} {side}": getattr(self.best, side) for side in ("attackers", "defenders")}
         header = Header(
             game=self.rules.name,
             size=self.rules.size,

@@ -95,6 +95,26 @@ def test_too_little_memory_is_one_sentence_and_the_run_goes_on(tmp_path: Path) -
     goes_on(run)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_an_output_that_takes_no_more_is_one_sentence(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        command = [*TRAIN, *SMOKE, "--out", str(tmp_path / "run")]
+        done = subprocess.run(command, cwd=ROOT, text=True, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (1, "Standard output cannot be written: No space left on device.\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit of files' size as Linux has it")
+def test_a_file_that_may_not_grow_is_one_sentence(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    command = f'ulimit -f 400; exec "$@" --out {run}'
+    done = subprocess.run(
+        ["bash", "-c", command, "bash", *TRAIN, *SMOKE], cwd=ROOT, text=True, capture_output=True, check=False,
+        timeout=PATIENCE,
+    )  # fmt: skip
+    assert done.returncode == 1
+    one_sentence(done.stderr, f"{run} cannot be used: File too large.", run)
+
+
 def test_a_gpu_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     import torch
 

@@ -121,6 +121,7 @@ def test_a_second_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
         assert process.wait(PATIENCE) == 130
         assert words.startswith("Ended at once. Everything up to iteration 0 is saved. To go on: ")
         assert words.endswith(f"train.py --resume {run}")
+        assert (run / "lock").read_text() == "", "nobody ended it from outside"
     assert last(run) == 0
 
 

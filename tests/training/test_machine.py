@@ -17,6 +17,7 @@ from training import machine
 from training.config import ReplayConfig, RunConfig, SelfPlayConfig
 from training.config_file import CONFIGS, read_config
 from training.machine import estimate, free_memory, machine_failure, shortages
+from training.output import OutputError
 from training.replay import Replay
 from training.selfplay import SelfPlay
 from training.stopping import Stop
@@ -83,6 +84,8 @@ FULL.__cause__ = OSError(errno.ENOSPC, "No space left on device")
     (OSError(errno.ENOSPC, "No space left on device"), "The disk that holds runs/x is full"),
     (FULL, "The disk that holds runs/x is full"),
     (PermissionError(errno.EACCES, "Permission denied", "runs/x/y"), "No permission to write runs/x/y"),
+    (OSError(errno.EFBIG, "File too large"), "runs/x cannot be used: File too large"),
+    (OutputError(errno.ENOSPC, "No space left on device"), "Standard output cannot be written: No space left"),
     (OSError(errno.ENOMEM, "Cannot allocate memory"), "Memory does not suffice"),
     (MemoryError("Unable to allocate 3 GiB"), "Memory does not suffice"),
     (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"), "Memory does not"),
