@@ -135,8 +135,9 @@ def test_the_averaged_network_is_normalised_by_what_it_sees_itself():
 
     def off() -> float:
         """How far from mean 0 and variance 1 the stem's features are, before scale and shift."""
-        found = []
-        norm = learner.average.stem.norm
+        found: list[torch.Tensor] = []
+        norm = learner.average.stem.get_submodule("norm")
+        assert isinstance(norm, torch.nn.BatchNorm2d)
         handle = norm.register_forward_hook(lambda module, arguments, output: found.append(output))
         with torch.inference_mode():
             learner.average(turned)
