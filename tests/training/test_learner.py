@@ -138,7 +138,11 @@ def test_the_averaged_network_is_normalised_by_what_it_sees_itself():
         found: list[torch.Tensor] = []
         norm = learner.average.stem.get_submodule("norm")
         assert isinstance(norm, torch.nn.BatchNorm2d)
-        handle = norm.register_forward_hook(lambda module, arguments, output: found.append(output))
+
+        def keep(module: torch.nn.Module, arguments: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
+            found.append(output)
+
+        handle = norm.register_forward_hook(keep)
         with torch.inference_mode():
             learner.average(turned)
         handle.remove()
