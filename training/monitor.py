@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -79,6 +80,7 @@ class Monitor:
             # Imported late: it takes a second.
             from torch.utils.tensorboard import SummaryWriter
 
+            threading.excepthook = _silent_writers
             self._writer = SummaryWriter(str(self._path), purge_step=self._purge_step, flush_secs=20)
         if self.console.is_terminal:
             self._quietly(self._live.start)
@@ -92,6 +94,7 @@ class Monitor:
             except OSError:
                 pass  # the curves of the last seconds are in metrics.jsonl
             self._writer = None
+            threading.excepthook = threading.__excepthook__
 
     def say(self, text: str, fold: bool = False) -> None:
         """Print a line that stays. Only prose is folded between words to fit a terminal: commands are to be copied.
@@ -177,6 +180,12 @@ class Monitor:
                 grid.add_row(label, text)
         # The cursor waits in the empty line, where the ^C that a terminal shows does no harm to the display.
         return Group(Text(f"{self.config.game}  {self._path}", style="bold"), grid, Text(""))
+
+
+def _silent_writers(told: threading.ExceptHookArgs) -> None:
+    """Say nothing of what stops TensorBoard's writing thread: it is raised once more where curves are added."""
+    if not (isinstance(told.exc_value, OSError) and type(told.thread).__module__.startswith("tensorboard")):
+        threading.__excepthook__(told)
 
 
 def game_picture(start: Game, moves: np.ndarray) -> np.ndarray:
