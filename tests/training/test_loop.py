@@ -5,11 +5,9 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 from models import load
 from training.command import main
@@ -43,13 +41,6 @@ def timeless(run: Path) -> list[dict[str, float]]:
 
 def last(run: Path) -> int:
     return max(int(p.name) for p in (run / "iterations").iterdir())
-
-
-@pytest.fixture(autouse=True)
-def _threads() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,11 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from safetensors.numpy import load_file, save
 
 from models import read_header
@@ -25,13 +24,6 @@ OPTIONS = [
     *("--measure.opponent", "random", "--measure.final_games", "1", "--measure.final_minutes", "1000"),
     *("--monitor.tensorboard", "false", "--run.inference", "float32"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _threads() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
