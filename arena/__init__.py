@@ -1,7 +1,7 @@
 """Who is stronger: players by name, matches between them, and how sure a score is."""
 
 from arena.fault import Fault
-from arena.interval import wilson
+from arena.interval import of_pairs, wilson
 from arena.match import default_max_plies, play_match
 from arena.match_result import MatchResult, PlayedGame, Standing
 from arena.openings import Opening, OpeningsError, load_openings, read_openings
@@ -24,6 +24,7 @@ __all__ = [
     "default_max_plies",
     "default_player",
     "load_openings",
+    "of_pairs",
     "parse_player",
     "play_match",
     "read_openings",

@@ -237,11 +237,10 @@ class Learner:
                 "a lower learner.learning_rate may help."
             )
         self.steps += 1
-        rate = learning_rate(self.config, self.steps)
-        metrics["learner/learning_rate"] = rate
+        metrics["learner/learning_rate"] = rate_at(self.steps, self.config.learning_rate, self.config)
         for optimiser, full in zip(self._optimisers, (self.config.learning_rate, self.config.muon_rate)):
             for group in optimiser.param_groups:
-                group["lr"] = rate * full / self.config.learning_rate
+                group["lr"] = rate_at(self.steps, full, self.config)
             optimiser.step()
         for parameter in parameters:
             parameter.grad = None
@@ -279,12 +278,12 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def learning_rate(config: LearnerConfig, step: int) -> float:
-    """Return the rate of the `step`th step, from 1 on: up in a line, then level, then down as 1 / sqrt(step).
+def rate_at(step: int, full: float, config: LearnerConfig) -> float:
+    """Return the rate of the `step`th step, from 1 on: up to `full` in a line, then level, then down as 1 / sqrt(step).
 
     The fall is that of Vaswani et al. 2017, "Attention is all you need", section 5.3: it need not know when a run ends.
     """
-    rate = config.learning_rate * min(1.0, step / (config.warmup_steps + 1))
+    rate = full * min(1.0, step / (config.warmup_steps + 1))
     return rate * min(1.0, math.sqrt(config.decay_steps / step)) if config.decay_steps else rate
 
 

@@ -74,13 +74,15 @@ class Monitor:
         self.console = _Console(self._gone)
         self._live = Live(get_renderable=self._render, console=self.console, refresh_per_second=4, transient=True)
         self._writer: SummaryWriter | None = None
+        self._hook = threading.excepthook
 
     def __enter__(self) -> Monitor:
         if self.config.monitor.tensorboard:
             # Imported late: it takes a second.
             from torch.utils.tensorboard import SummaryWriter
 
-            threading.excepthook = _silent_writers
+            self._hook = threading.excepthook
+            threading.excepthook = self._silent_writers
             self._writer = SummaryWriter(str(self._path), purge_step=self._purge_step, flush_secs=20)
         if self.console.is_terminal:
             self._quietly(self._live.start)
@@ -94,7 +96,7 @@ class Monitor:
             except OSError:
                 pass  # the curves of the last seconds are in metrics.jsonl
             self._writer = None
-            threading.excepthook = threading.__excepthook__
+            threading.excepthook = self._hook
 
     def say(self, text: str, fold: bool = False) -> None:
         """Print a line that stays. Only prose is folded between words to fit a terminal: commands are to be copied.
@@ -154,6 +156,11 @@ class Monitor:
         self.console.silence()
         self._on_gone()
 
+    def _silent_writers(self, told: threading.ExceptHookArgs) -> None:
+        """Say nothing of what stops TensorBoard's writing thread: it is raised once more where curves are added."""
+        if not (isinstance(told.exc_value, OSError) and type(told.thread).__module__.startswith("tensorboard")):
+            self._hook(told)
+
     def _quietly(self, action: Callable[[], object]) -> None:
         try:
             action()
@@ -180,12 +187,6 @@ class Monitor:
                 grid.add_row(label, text)
         # The cursor waits in the empty line, where the ^C that a terminal shows does no harm to the display.
         return Group(Text(f"{self.config.game}  {self._path}", style="bold"), grid, Text(""))
-
-
-def _silent_writers(told: threading.ExceptHookArgs) -> None:
-    """Say nothing of what stops TensorBoard's writing thread: it is raised once more where curves are added."""
-    if not (isinstance(told.exc_value, OSError) and type(told.thread).__module__.startswith("tensorboard")):
-        threading.__excepthook__(told)
 
 
 def game_picture(start: Game, moves: np.ndarray) -> np.ndarray:

@@ -124,15 +124,15 @@ class Shard:
         Raises:
             ValueError: where one does not; the message names it.
         """
-        for name, most in (("policy_offsets", 4 * rules.cells), ("move_offsets", np.iinfo(np.int16).max)):
+        long = Range(0, np.iinfo(np.int16).max)
+        for name, steps in (("policy_offsets", ranges.moves(rules)), ("move_offsets", long)):
             offsets = getattr(self, name)
             if offsets[0] != 0:
                 raise ValueError(f"{name} begins with {offsets[0]} instead of 0")
-            require_ranges({f"{name} (steps)": np.diff(offsets)}, {f"{name} (steps)": Range(0, most)})
+            require_ranges({f"{name} (steps)": np.diff(offsets)}, {f"{name} (steps)": steps})
         require_inputs("inputs", self.inputs, rules)
         if self.start.shape[1:] != (rules.cells,) or self.outlook.shape[1:] != (3,):
             raise ValueError(f"start and outlook have the shapes {self.start.shape} and {self.outlook.shape}")
-        long = Range(0, np.iinfo(np.int16).max)
         require_ranges(
             self.arrays(),
             {
