@@ -94,9 +94,11 @@ class NetworkEngine:
 
         self.strength = strength
         self.rules = checkpoint.rules
-        self._evaluator = Evaluator(checkpoint.network, device, "float32")
-        discount = checkpoint.header.discount
-        config = SearchConfig(discount=discount, reuse=True, cache=BOARD_CACHE)  # type: ignore[call-arg]
+        header = checkpoint.header
+        self._evaluator = Evaluator(checkpoint.network, device, "float32", discounted_share=header.discounted_share)
+        config = SearchConfig(
+            discount=header.discount, discounted_share=header.discounted_share, reuse=True, cache=BOARD_CACHE
+        )  # type: ignore[call-arg]
         self._search = Search(self.rules, self._evaluator, config)
 
     def think(self, game: Game, seed: int) -> Thought:

@@ -171,7 +171,7 @@ def _game_problem(stored: LadderGame, opening: Opening, rules: Rules, max_plies:
 
 
 def fingerprint(path: Path) -> str:
-    """SHA-256, in hexadecimal, of what makes a checkpoint play as it does: game, discount and weights.
+    """SHA-256, in hexadecimal, of what makes a checkpoint play as it does: game, discount, its share, and weights.
 
     Raises:
         models.CheckpointError: it cannot be read.
@@ -181,7 +181,10 @@ def fingerprint(path: Path) -> str:
     from models.checkpoint import load
 
     checkpoint = load(path)
-    digest = hashlib.sha256(f"{checkpoint.header.game} {checkpoint.header.discount!r}".encode())
+    header = checkpoint.header
+    digest = hashlib.sha256(f"{header.game} {header.discount!r}".encode())
+    if header.discounted_share != 1:  # left out otherwise, so that games played before there was this still count
+        digest.update(f" {header.discounted_share!r}".encode())
     for name, tensor in sorted(checkpoint.network.state_dict().items()):
         digest.update(f"\n{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
         digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data)

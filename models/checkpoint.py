@@ -84,6 +84,7 @@ class Header(BaseModel):
         layouts: starts of the game it was trained from; empty if unknown.
         network: shape of the network.
         discount: per ply, of the values it predicts.
+        discounted_share: how much of that its searches felt while it learnt (`search.SearchConfig`).
         provenance: where it comes from.
     """
 
@@ -95,6 +96,7 @@ class Header(BaseModel):
     layouts: tuple[str, ...] = Field(default=(), max_length=64)
     network: NetworkConfig
     discount: float = Field(gt=0.5, le=1)
+    discounted_share: float = Field(default=1.0, ge=0, le=1)
     provenance: Provenance = Provenance()
 
 

@@ -31,9 +31,11 @@ class Evaluator:
         batch: the most positions computed at once; longer inputs are cut up.
         fixed: whether batches are padded to a few fixed sizes, which a GPU answers by replaying CUDA graphs
             (`models.fixed_batch`); None: on a GPU.
+        discounted_share: how much of the values is the discounted one, as a search with this setting wants them
+            (`search.SearchConfig`); the rest is the undiscounted expectation.
 
     Raises:
-        ValueError: for another dtype or a batch below 1.
+        ValueError: for another dtype, a batch below 1, or a share that is none.
     """
 
     def __init__(
@@ -43,15 +45,18 @@ class Evaluator:
         dtype: str = "auto",
         batch: int = 256,
         fixed: bool | None = None,
+        discounted_share: float = 1.0,
     ) -> None:
         if dtype not in (*DTYPES, "auto"):
             raise ValueError(f"unknown dtype {dtype!r}: allowed are {', '.join(DTYPES)} and auto")
         if batch < 1:
             raise ValueError(f"batch {batch}: at least 1")
+        if not 0 <= discounted_share <= 1:
+            raise ValueError(f"discounted_share {discounted_share}: allowed are 0 to 1")
         self.device = torch.device(device)
         self.dtype = _measured_dtype(network, self.device, batch) if dtype == "auto" else dtype
         self.batch = batch
-        self._network = FoldedNetwork(network, self.device, DTYPES[self.dtype])
+        self._network = FoldedNetwork(network, self.device, DTYPES[self.dtype], discounted_share)
         fixed = self.device.type == "cuda" if fixed is None else fixed
         self._fixed = FixedBatch(self._network, batch) if fixed else None
 
@@ -82,7 +87,7 @@ class Evaluator:
             actions: [B, M], in row b the `counts[b]` legal action numbers first; the rest may be anything.
             counts: [B], 0 to M.
             logits: [B, M], written: the policy logits of these actions; columns from `counts[b]` on are unspecified.
-            values: [B], written: expected discounted results in [-1, 1] from the view of `to_play`.
+            values: [B], written: expected results in [-1, 1] from the view of `to_play`, discounted as said above.
         """
         for start in range(0, len(inputs), self.batch):
             rows = slice(start, start + self.batch)

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.network import ConvNorm, Embedding, PolicyValueNet
+from models.network import ConvNorm, Embedding, Output, PolicyValueNet
 
 
 class FoldedConv(nn.Module):
@@ -77,9 +77,12 @@ class FoldedNetwork(PolicyValueNet):
         network: whose weights to copy; what it learns later does not show until `load`.
         device: where to compute.
         dtype: torch.float32 or torch.bfloat16.
+        discounted_share: of the discounted value in the value it answers; the rest is its outlook's, win less loss.
     """
 
-    def __init__(self, network: PolicyValueNet, device: torch.device, dtype: torch.dtype) -> None:
+    def __init__(
+        self, network: PolicyValueNet, device: torch.device, dtype: torch.dtype, discounted_share: float = 1.0
+    ) -> None:
         with torch.device("meta"):  # no memory and no random numbers spent on weights that `load` overwrites
             super().__init__(network.size, network.config, FoldedConv)
             self.embedding = FoldedEmbedding(network.size, network.config.input_channels, network.config.reach)
@@ -92,7 +95,17 @@ class FoldedNetwork(PolicyValueNet):
             for module in self.modules():
                 if isinstance(module, FoldedConv):
                     module.fused = True
+        self._discounted_share = discounted_share
         self.load(network)
+
+    def heads(self, x: Tensor, actions: Tensor | None = None) -> Output:
+        """As a network that learns answers, but for the value where it is mixed."""
+        output = super().heads(x, actions)
+        share = self._discounted_share
+        if share == 1.0:
+            return output
+        win, _, loss = output.wdl.softmax(1).unbind(1)
+        return output._replace(value=share * output.value + (1 - share) * (win - loss))
 
     @torch.no_grad()
     def load(self, network: PolicyValueNet) -> None:

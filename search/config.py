@@ -65,6 +65,13 @@ class SearchConfig(BaseModel):
     discount: float = Field(
         default=0.98, gt=0.5, le=1, description="worth of a win one ply later: quick wins, slow losses"
     )
+    discounted_share: float = Field(
+        default=1.0,
+        ge=0,
+        le=1,
+        description="how much of that haste the search feels: 1: it is told discounted values; 0: who wins, however "
+        "late, by the network's outlook; between, both are mixed, and a ply later is worth discount to this power",
+    )
     cache: int = Field(
         default=0,
         ge=0,
@@ -87,11 +94,12 @@ class SearchConfig(BaseModel):
     def settings(self) -> Settings:
         """Return what the kernels need of this."""
         numbers = {name: getattr(self, name) for name in Settings._fields}
+        numbers["discount"] = self.discount**self.discounted_share
         return Settings._make((numbers | {"rule": RULES.index(self.rule)}).values())
 
 
 class Settings(NamedTuple):
-    """`SearchConfig` for kernels; the fields mean the same, `rule` as a number."""
+    """`SearchConfig` for kernels; the fields mean the same, `rule` as a number, `discount` as it is felt."""
 
     rule: int
     considered: int

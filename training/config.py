@@ -315,6 +315,16 @@ class RunConfig(Section):
         return self
 
     @model_validator(mode="after")
+    def _values_are_of_one_kind(self) -> RunConfig:
+        if self.search.discounted_share < 1 and self.selfplay.value_lambda < 1:
+            raise ValueError(
+                f"selfplay.value_lambda is {self.selfplay.value_lambda}; allowed is 1.0 where "
+                "search.discounted_share is below 1, for what searches find are not "
+                "the discounted values then that are to be learnt"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _pieces_can_be_missed(self) -> RunConfig:
         rules = RULES[self.game]
         names = self.selfplay.layouts or (rules.default_layout,)

@@ -136,7 +136,13 @@ class Training:
             network, _learner_config(config, choices), choices.device, seed=int(learner.generate_state(1)[0])
         )
         self.evaluators = [
-            Evaluator(self.learner.average, choices.device, choices.inference, config.selfplay.games_per_group)
+            Evaluator(
+                self.learner.average,
+                choices.device,
+                choices.inference,
+                config.selfplay.games_per_group,
+                discounted_share=config.search.discounted_share,
+            )
             for _ in range(config.selfplay.groups)
         ]
         self.selfplay = SelfPlay(
@@ -317,6 +323,7 @@ class Training:
             layouts=tuple(layouts or (self.rules.default_layout,)),
             network=network.config,
             discount=self.config.search.discount,
+            discounted_share=self.config.search.discounted_share,
             provenance=Provenance(
                 run=run[:256],
                 step=progress.learner_steps,

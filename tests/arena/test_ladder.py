@@ -82,9 +82,9 @@ def test_a_network_is_the_same_under_another_name_and_header(checkpoints: dict[s
         tmp_path / "other.safetensors", checkpoint.network, checkpoint.header.model_copy(update={"provenance": origin})
     )
     assert fingerprint(tmp_path / "other.safetensors") == fingerprint(checkpoints[GAME])
-    slower = checkpoint.header.model_copy(update={"discount": 0.9})
-    save(tmp_path / "slower.safetensors", checkpoint.network, slower)
-    assert fingerprint(tmp_path / "slower.safetensors") != fingerprint(checkpoints[GAME])
+    for change in ({"discount": 0.9}, {"discounted_share": 0.1}):
+        save(tmp_path / "slower.safetensors", checkpoint.network, checkpoint.header.model_copy(update=change))
+        assert fingerprint(tmp_path / "slower.safetensors") != fingerprint(checkpoints[GAME])
 
 
 def test_games_are_kept_and_gone_on_with(run: Path, tmp_path: Path):

@@ -169,6 +169,14 @@ def test_a_name_makes_the_same_player_and_a_seed_the_same_move(text: str, checkp
     assert player.think(games[4], seeds[4]).move == moves[4]
 
 
+def test_a_checkpoint_searches_with_its_share_of_the_discount(checkpoints: dict[str, Path], tmp_path: Path) -> None:
+    checkpoint, path = load(checkpoints["brandubh"]), tmp_path / "patient.safetensors"
+    save(path, checkpoint.network, checkpoint.header.model_copy(update={"discounted_share": 0.0}))
+    won = Game.from_position("brandubh", "/1t5/7/7/7/7/7/3K1t1/", "defenders")
+    values = [parse_player(f"{each}:simulations=64").think(won).value for each in (checkpoints["brandubh"], path)]
+    assert values == [pytest.approx(0.98), pytest.approx(1.0)]
+
+
 def test_seeds_decide_what_is_left_to_chance() -> None:
     for text in ("random", "alphabeta-v1:depth=1"):
         player = parse_player(text, "brandubh")

@@ -83,6 +83,20 @@ def test_outlook_is_a_distribution_in_the_order_win_draw_loss(network):
     np.testing.assert_allclose(outlook.sum(1), 1, atol=1e-5)
 
 
+@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
+def test_values_are_mixed_of_the_discounted_ones_and_the_outlook(network, share, fixed):
+    questions = some_questions(9)
+    evaluator = Evaluator(network, dtype="float32", batch=4, fixed=fixed, discounted_share=share)
+    logits, values = ask(evaluator, *questions)
+    plain_logits, discounted = ask(Evaluator(network, dtype="float32", batch=4), *questions)
+    win, _, loss = evaluator.outlook(questions[0]).T
+    np.testing.assert_allclose(values, share * discounted + (1 - share) * (win - loss), atol=1e-5)
+    there = np.arange(MOST) < questions[2][:, None]
+    np.testing.assert_allclose(logits[there], plain_logits[there], atol=1e-5)
+    assert np.abs(win - loss - discounted).max() > 0.05  # or they could not be told apart
+
+
 def test_weights_are_a_copy_until_loaded_anew():
     network = lively(PolicyValueNet(7, SMALL))
     evaluator = Evaluator(network, dtype="float32")
@@ -105,7 +119,14 @@ def test_another_network_is_not_taken(network):
         Evaluator(network, dtype="float32").load(PolicyValueNet(7, SMALL.model_copy(update={"blocks": 1})))
 
 
-@pytest.mark.parametrize(("arguments", "said"), [({"dtype": "float16"}, "float32, bfloat16"), ({"batch": 0}, "batch")])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"dtype": "float16"}, "float32, bfloat16"),
+        ({"batch": 0}, "batch"),
+        ({"discounted_share": 1.5}, "allowed are 0 to 1"),
+    ],
+)
 def test_impossible_settings_are_refused(network, arguments, said):
     with pytest.raises(ValueError, match=said):
         Evaluator(network, **arguments)

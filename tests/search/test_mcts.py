@@ -134,6 +134,13 @@ def test_a_win_at_hand_is_taken(name: str, position: str, to_play: str) -> None:
     assert game.outcome is not None and game.outcome.winner == to_play
 
 
+@pytest.mark.parametrize(("share", "value"), [(1.0, 0.98**3), (0.5, 0.98**1.5), (0.0, 1.0)])
+def test_a_search_feels_its_share_of_the_discount(share: float, value: float) -> None:
+    game = Game.from_position("brandubh", ESCAPE_IN_3, "defenders")
+    result = Search("brandubh", uniform, SearchConfig(discounted_share=share)).run([game], simulations=400)[0]
+    assert (result.proven_plies, result.value) == (3, pytest.approx(value))
+
+
 def test_a_win_at_hand_is_found_without_proofs() -> None:
     game = Game.from_position("brandubh", ESCAPE_IN_1, "defenders")
     config = SearchConfig(simulations=64, considered=32, proofs=False)

@@ -80,6 +80,10 @@ def test_extreme_numbers_survive_being_written(tmp_path: Path) -> None:
         ("game: brandubh\nrun:\n  seed: [" + "1" * 5000 + "]", ["own.yaml:3: run.seed: what is written there"]),
         ("game: brandubh\nrun: " + "[" * 20_000, ["own.yaml:2: nested too deeply"]),
         ("game: brandubh\nnetwork:\n  blocks: 1.0\n", ["own.yaml:3: network.blocks is 1.0; allowed"]),
+        (
+            "game: brandubh\nsearch:\n  discounted_share: 0.1\nselfplay:\n  value_lambda: 0.9\n",
+            ["selfplay.value_lambda is 0.9; allowed is 1.0 where search.discounted_share is below 1"],
+        ),
         ("game: brandubh\nselfplay:\n  material_most: 5\n", ["selfplay.material_most is 5; allowed are 0 to 4"]),
         ("game: brandubh\nselfplay:\n  layouts: {}\n", ["own.yaml:3: selfplay.layouts is {}; allowed"]),
         ("game: brandubh\nmeasure:\n  opponent: nobody\n", ["own.yaml:3: measure.opponent: there is no player"]),
