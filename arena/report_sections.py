@@ -36,7 +36,7 @@ SETTINGS = (
     ("selfplay", ("simulations", "fast_simulations", "most_simulations", "full_share", "max_plies", "layouts")),
     ("replay", ("window", "uses")),
     ("learner", ("batch", "learning_rate", "ema_decay")),
-    ("balance", ("mode", "maximum", "target")),
+    ("balance", ("mode", "by", "maximum", "target")),
     ("run", ("seed", "threads", "inference")),
 )
 
@@ -168,6 +168,12 @@ def _selfplay(report: Report) -> str:
             f" The weaker side thinks longer in training so that both learn: at the end the attackers had {budget:.3g} "
             "times the defenders' simulations."
         )
+    for side in SIDES:
+        if temperature := last.get(f"selfplay/{side}_temperature"):
+            text += (
+                f" The stronger side is held back in training so that both learn: at the end the {side} drew their "
+                f"moves from what they had found at a temperature of {temperature:.3g}."
+            )
     wins = _figure(report, figures.share_figure(run), "selfplay-wins", "Share of self-play games won by each side")
     lengths = _figure(report, figures.length_figure(run), "selfplay-length", "Length of self-play games")
     return html.section(

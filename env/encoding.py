@@ -8,11 +8,12 @@ never legal.
 **Input rows.** Everything that the network may know of a position is one row of int8 (S + 3,): the S cells of the
 board (piece code; `REPEATS` is added to an empty square where a stop of the side to play would end the game by
 repetition), then `to_play` (0 attackers, 1 defenders), the earlier occurrences of the position (0 at first), and the
-balance: how much more the attackers search than the defenders, log2 of the ratio in quarter steps (0 wherever both
-search alike). Rows made by `write_network_input` say more about empty squares, by bits added to the cell: which
-pieces can come there with one move (`REACH_ATTACKERS`, `REACH_DEFENDERS`, `REACH_KING`), whoever is to play, and
-where the king can come with two (`REACH_KING_TWICE`, set only where one does not do). Pieces slide over the whole
-board, which convolutions of 3x3 squares see badly.
+balance, the handicap of self-play in quarter steps: log2 of attackers' to defenders' simulations, or the temperature at
+which the defenders move, the attackers where it is negative (0 wherever both play alike). Rows made by
+`write_network_input` say more about empty squares, by bits added to the cell: which pieces can come there with one move
+(`REACH_ATTACKERS`, `REACH_DEFENDERS`, `REACH_KING`), whoever is to play, and where the king can come with two
+(`REACH_KING_TWICE`, set only where one does not do). Pieces slide over the whole board, which convolutions of 3x3
+squares see badly.
 
 **Planes.** `PLANES` names the planes that `write_planes` makes of a row, for agents that want them.
 """
@@ -90,7 +91,7 @@ def write_input(
 
     Args:
         t, pos, history: see `env.position`.
-        balance: log2 of attackers' to defenders' simulations, in quarter steps.
+        balance: the handicap, in quarter steps.
         moves: int16, the legal actions as `write_moves` gives them.
         count: how many they are.
         out: int8 (S + 3,).

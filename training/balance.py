@@ -1,14 +1,15 @@
-"""How many simulations the attackers get for each of the defenders', steered by who wins.
+"""A handicap between the sides, steered by who wins.
 
 Where one side wins nearly every game, neither learns: the loser sees no success, the winner no need. The remedy is a
-handicap: the weaker side searches more. The ratio of simulations, as log2 in quarter steps, follows the attackers'
-share w of won games by integral control on log-odds:
+handicap: the weaker side searches more, or the stronger one's moves are drawn at a temperature from what its search
+recommends (`BalanceConfig.by`). Its level, the log2 of the ratio of simulations or the temperature, in quarter steps,
+follows the attackers' share w of won games by integral control on log-odds:
 
     d level = gain * (logit(target) - logit(w)) * finished games / memory
 
 w is an exponential average over `memory` games. Log-odds, because a ratio moves them about linearly however lopsided
-the games are; with a slope of s log-odds per unit of log2 the loop's damping is 1 / (2 * sqrt(gain * s)), so that a
-gain of 0.5 neither swings nor lags. The network is told the ratio (`env.encoding`), and matches are played without one.
+the games are; with a slope of s log-odds per unit of level the loop's damping is 1 / (2 * sqrt(gain * s)), so that a
+gain of 0.5 neither swings nor lags. The network is told the level (`env.encoding`), and matches are played without one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import math
 
 from training.config import BalanceConfig
 
-QUARTERS = 4  # steps of the ratio in one unit of log2
+QUARTERS = 4  # steps of the handicap in one unit of its level
 PRIOR_GAMES = 50  # the first games count as if this many with the target's share had gone before
 CERTAIN = 0.02  # a win share this close to 0 or 1 is as lopsided as it gets
 
@@ -36,7 +37,7 @@ class Balance:
         self.games = 0.0
 
     def ratio(self, positions: int) -> int:
-        """Return log2(attackers' / defenders' simulations) in quarter steps, when `positions` have been made."""
+        """Return the handicap for the attackers in quarter steps, when `positions` have been made."""
         match self.config.mode:
             case "off":
                 return 0

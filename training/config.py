@@ -185,31 +185,37 @@ class LearnerConfig(Section):
 
 
 class BalanceConfig(Section):
-    """How many simulations the attackers get for each of the defenders' (`training.balance`)."""
+    """How the stronger side is held back, or the weaker helped, so that both win (`training.balance`)."""
 
     mode: Literal["off", "fixed", "steered"] = Field(
         default="steered",
         description="off: the same for both sides; fixed: always `initial`; steered: by measured win shares",
+    )
+    by: Literal["simulations", "temperature"] = Field(
+        default="simulations",
+        description="what a handicap is: simulations: the weaker side searches more, the stronger less; temperature: "
+        "both search alike, the stronger side's moves are drawn from its improved policy to the power of 1 / handicap",
     )
     initial: float = Field(
         default=0.0,
         ge=-5,
         le=5,
         multiple_of=0.25,
-        description="log2 of attackers' / defenders' simulations at the beginning; 2 means 4 times as many",
+        description="the handicap at the beginning: log2 of attackers' / defenders' simulations (2: 4 times as many), "
+        "or the temperature of the defenders' moves (of the attackers', where it is negative)",
     )
     maximum: float = Field(
         default=2.0,
         ge=0,
         le=5,
         multiple_of=0.25,
-        description="the ratio's log2 stays within +- this; 2: between a quarter and four times",
+        description="the handicap stays within +- this; by simulations, 2: between a quarter and four times",
     )
     target: float = Field(
         default=0.5, ge=0.05, le=0.95, description="the attackers' share of wins to steer for; draws count half"
     )
     gain: float = Field(
-        default=0.5, gt=0, le=10, description="log2 per `memory` games and per unit of error in log-odds"
+        default=0.5, gt=0, le=10, description="change of the handicap per `memory` games and unit of error in log-odds"
     )
     memory: Positive = Field(default=500, description="games over which the win share is averaged (exponentially)")
     anneal_positions: int = Field(
@@ -301,6 +307,7 @@ class RunConfig(Section):
     def _iterations_finish_searches(self) -> RunConfig:
         # Searches begin anew with every iteration: one that is longer than an iteration would never end.
         ratio = {"off": 0.0, "fixed": abs(self.balance.initial), "steered": self.balance.maximum}[self.balance.mode]
+        ratio = ratio if self.balance.by == "simulations" else 0.0
         play = self.selfplay
         most = max(play.simulations, play.fast_simulations)
         if play.growth_positions:

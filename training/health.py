@@ -184,13 +184,17 @@ class Health:
         )
 
     def _advice(self, loser: str, favour: int) -> str:
-        """Say what helps a side that gets 2 ** (favour / 4) times the other's simulations at present."""
-        config, now = self.balance, f"{2 ** (favour / QUARTERS):.1f} times the other side's simulations"
+        """Say what helps a side that a handicap of so many quarter steps favours at present."""
+        config = self.balance
+        if config.by == "simulations":
+            now = f"They search with {2 ** (favour / QUARTERS):.1f} times the other side's simulations"
+        else:
+            now = f"The other side draws its moves at temperature {max(0, favour) / QUARTERS:.2f}"
         if config.mode != "steered":
-            return f"They search with {now}; --balance.mode steered gives them more until they win."
+            return f"{now}; --balance.mode steered gives them more until they win."
         if favour >= QUARTERS * config.maximum:
-            return f"They search with {now}, the most that is allowed; raise --balance.maximum, with --resume."
-        return f"They search with {now}, and with more from game to game; that may be all it takes."
+            return f"{now}, the most that is allowed; raise --balance.maximum, with --resume."
+        return f"{now}, and more from game to game; that may be all it takes."
 
 
 def _worse(losses: Metrics, shard: Shard) -> str:

@@ -14,12 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 from rich.markup import escape
 
-from training.balance import QUARTERS
 from training.health import Health
 from training.hints import counted
 from training.manifest import Manifest
 from training.measure import Strength, measure
-from training.metrics import Metrics, selfplay_metrics, strength_metrics
+from training.metrics import Metrics, handicap_metrics, selfplay_metrics, strength_metrics
 from training.monitor import Monitor
 from training.replay import MEGABYTE
 from training.run_folder import RunFolder
@@ -168,7 +167,7 @@ class Loop:
             **losses,
             **(values.metrics() if values else {}),
             **selfplay_metrics(shard),
-            "selfplay/attackers_budget": 2 ** (ratio / QUARTERS),
+            **handicap_metrics(self.config.balance.by, ratio),
             "speed/positions_per_second": shard.positions / (learnt - began),
             "speed/selfplay_seconds": played - began,
             "speed/learner_seconds": learnt - played,

@@ -7,6 +7,7 @@ import numpy as np
 from arena import PlayerError
 from arena.anchors import AnchorsError, known_name, load_anchors
 from env.rules import SIDES, Rules
+from training.balance import QUARTERS
 from training.measure import Strength
 from training.shard import Shard
 
@@ -22,6 +23,22 @@ def attackers_points(shard: Shard, ratio: int) -> tuple[float, int]:
     if ratio:
         ended &= (shard.balance != 0) | (shard.missing > 0)
     return float((shard.winner[ended] / 2 + 0.5).sum()), int(ended.sum())
+
+
+def handicap_metrics(by: str, ratio: int) -> dict[str, float]:
+    """Return a handicap (`training.config.BalanceConfig.by`; in quarter steps) as metrics.
+
+    "selfplay/attackers_budget" is how many times the defenders' simulations the attackers have; where the handicap is a
+    temperature, "selfplay/SIDE_temperature" is that of a side's moves, 0 where it plays the best it found.
+    """
+    level = ratio / QUARTERS
+    if by == "simulations":
+        return {"selfplay/attackers_budget": 2**level}
+    return {
+        "selfplay/attackers_budget": 1.0,
+        "selfplay/attackers_temperature": max(0.0, -level),
+        "selfplay/defenders_temperature": max(0.0, level),
+    }
 
 
 def selfplay_metrics(shard: Shard) -> dict[str, float]:

@@ -23,6 +23,7 @@ from env import Game
 from env.board import TO_PLAY
 from env.notation import square_index
 from env.picture import draw_board
+from env.rules import SIDES
 from training.config import RunConfig
 from training.output import OutputError, nobody_reads, silence
 
@@ -251,13 +252,17 @@ def _parts(row: Row) -> list[tuple[str, str]]:
             f"defenders {show('selfplay/defenders_win_share', '.0%')}   draws {show('selfplay/draws', '.0%')}   "
             f"truncated {show('selfplay/truncated', '.0%')}",
         ),
-        ("balance", _budget(row.get("selfplay/attackers_budget"))),
+        ("balance", _handicap(row)),
     ]
 
 
-def _budget(ratio: float | None) -> str:
+def _handicap(row: Row) -> str:
+    ratio = row.get("selfplay/attackers_budget")
     if ratio is None:
         return "-"
+    for side in SIDES:
+        if temperature := row.get(f"selfplay/{side}_temperature"):
+            return f"{side} draw their moves at temperature {temperature:.2f}"
     if ratio == 1:
         return "both sides search alike"
     return f"{'attackers' if ratio > 1 else 'defenders'} search {max(ratio, 1 / ratio):.1f} times as much"

@@ -28,6 +28,7 @@ RUNNING, ENDED, TRUNCATED = 0, 1, 2
 class PlaySettings(NamedTuple):
     """How the slots play; see `training.config.SelfPlayConfig` for the numbers.
 
+    `by_temperature`: a balance does not change how long searches are, it flattens the stronger side's choice of moves.
     `balance_limit` is the largest balance, in quarter steps, for which `material_most` holds; 0 where there is none.
     `layout_boards` is int8 (layouts, S); `layout_shares` float64 (layouts,), cumulative and ending in 1; `first` is the
     side that begins.
@@ -44,6 +45,7 @@ class PlaySettings(NamedTuple):
     even_share: float
     material_share: float
     material_most: int
+    by_temperature: bool
     balance_limit: int
     gumbel_scale: float
     reuse: bool
@@ -60,7 +62,8 @@ class Slots(NamedTuple):
         reason: int8 (G,), result: int8 (G,), how an ended game ended; result is 1 for the attackers, -1, 0.
         layout: int16 (G,), index of the layout; start: int8 (G, S), what the game began from, which may lack pieces.
         missing: int8 (G,), how many.
-        balance: int8 (G,), log2 of attackers' to defenders' simulations, quarter steps.
+        balance: int8 (G,), the handicap in quarter steps: log2 of attackers' to defenders' simulations, or the
+            temperature of the defenders' moves, of the attackers' where it is negative.
         opening: int32 (G,), one more than the moves that are still to be drawn, from the policy or, where it is
             negative, from all alike; 1 or -1 while it has to be seen how even it came out, 0 when it is over.
         full: int8 (G,), whether the present search is a full one.
@@ -136,7 +139,7 @@ def _budget(rules: PlaySettings, slots: Slots, slot: int, to_play: int) -> int:
     if slots.opening[slot] != 0:
         return 0
     wanted = rules.simulations if slots.full[slot] else rules.fast_simulations
-    return searches_for(wanted, int(slots.balance[slot]), to_play)
+    return searches_for(wanted, 0 if rules.by_temperature else int(slots.balance[slot]), to_play)
 
 
 @kernel
@@ -259,6 +262,38 @@ def _draw_from_prior(tree: Tree, slot: int) -> int:
 
 
 @kernel
+def temperature_of(rules: PlaySettings, balance: int, to_play: int) -> float:
+    """Return the temperature at which a side draws its moves under a handicap; 0 where it plays the best it found."""
+    if not rules.by_temperature:
+        return 0.0
+    return max(0.0, (-balance if to_play == ATTACKERS else balance) / 4.0)
+
+
+@kernel
+def _draw_flattened(settings: Settings, tree: Tree, slot: int, policy: np.ndarray, temperature: float) -> int:
+    """Return an edge of the root drawn from the improved policy to the power of 1 / `temperature`.
+
+    Moves proven lost stay out, and proven ends are played as they are: a handicap of oversight, not of blindness.
+    `policy` is float32 (at least the root's count,) to work in.
+    """
+    node = tree.nodes[slot, ROOT]
+    best = best_edge(settings, tree, slot)
+    if node.proof != UNKNOWN:
+        return best
+    improved_policy(settings, tree, slot, policy)
+    total = 0.0
+    for edge in range(node.count):
+        total += float(policy[edge]) ** (1.0 / temperature)
+    left = random_unit(tree.slots[slot]) * total
+    for edge in range(node.count):
+        if policy[edge] > 0.0:
+            left -= float(policy[edge]) ** (1.0 / temperature)
+            if left <= 0.0:
+                return edge
+    return best
+
+
+@kernel
 def _record(settings: Settings, tree: Tree, slots: Slots, slot: int) -> None:
     row, root = slots.records[slot], tree.nodes[slot, ROOT]
     slots.record_ply[slot, row] = root.position.info[PLY]
@@ -295,7 +330,12 @@ def _move(
         slots.opening[slot] = 0
         if slots.full[slot]:
             _record(settings, tree, slots, slot)
-        edge = best_edge(settings, tree, slot)
+        temperature = temperature_of(rules, int(slots.balance[slot]), node.position.info[TO_PLAY])
+        if temperature > 0.0:
+            # A place to work in: that of this very record, or a free one, as a game has no more records than plies.
+            edge = _draw_flattened(settings, tree, slot, slots.record_policy[slot, ply], temperature)
+        else:
+            edge = best_edge(settings, tree, slot)
         slots.values[slot, ply] = root_value(settings, tree, slot)
     action = tree.choices[slot, edge].action
     below = tree.edges[slot, edge].child if rules.reuse else NOBODY

@@ -91,6 +91,7 @@ class _Group:
         evaluator: Evaluate,
         seeds: np.ndarray,
         balance_limit: int,
+        by_temperature: bool,
     ) -> None:
         self.rules, self.config, self.evaluator = rules, config, evaluator
         self.tables, self.settings = tables(rules), search.settings()
@@ -110,6 +111,7 @@ class _Group:
             even_share=config.even_share,
             material_share=config.material_share,
             material_most=config.material_most,
+            by_temperature=by_temperature,
             balance_limit=balance_limit,
             gumbel_scale=search.gumbel_scale,
             reuse=search.reuse,
@@ -135,6 +137,7 @@ class _Group:
         simulations, fast = (round(growth * n) for n in (self.config.simulations, self.config.fast_simulations))
         self.play = self.play._replace(simulations=simulations, fast_simulations=fast)
         most = max(abs(balance), int(np.abs(self.slots.balance.astype(np.int64)).max()))
+        most = 0 if self.play.by_temperature else most
         needed = searches_for(max(simulations, fast), most, 0)
         if self.tree.schedule.shape[1] < needed:
             old, self.tree = self.tree, self._tree(needed)
@@ -331,6 +334,7 @@ class SelfPlay:
         seed: of all randomness.
         balance_limit: the largest balance that `run` will be given, in quarter steps; it is the one at which a side
             may lack the most pieces.
+        by_temperature: whether a balance is a temperature (`training.config.BalanceConfig.by`).
 
     Raises:
         ValueError: there is not one evaluator for each group.
@@ -344,6 +348,7 @@ class SelfPlay:
         evaluators: Sequence[Evaluate],
         seed: int,
         balance_limit: int = 0,
+        by_temperature: bool = False,
     ) -> None:
         if len(evaluators) != config.groups:
             raise ValueError(f"{len(evaluators)} evaluators for {config.groups} groups: one for each is needed")
@@ -355,6 +360,7 @@ class SelfPlay:
                 evaluator,
                 np.random.SeedSequence([seed, number]).generate_state(config.games_per_group, np.uint64),
                 balance_limit,
+                by_temperature,
             )
             for number, evaluator in enumerate(evaluators)
         ]
@@ -364,7 +370,8 @@ class SelfPlay:
 
         Args:
             steps: batches a group.
-            balance: log2 of attackers' to defenders' simulations in games that begin from now on, in quarter steps.
+            balance: the handicap in games that begin from now on, in quarter steps: log2 of attackers' to defenders'
+                simulations, or a temperature.
             pool: threads to run the groups on.
             growth: times the configured simulations, at least 1; see `search_growth`.
 

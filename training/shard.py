@@ -37,7 +37,8 @@ class Shard:
         layout: int16 (G,), which of the rules' layouts it began from.
         start: int8 (G, S), the board it began from; it lacks pieces where there was a handicap of that kind.
         missing: int8 (G,), how many pieces.
-        balance: int8 (G,), log2 of attackers' to defenders' simulations, in quarter steps.
+        balance: int8 (G,), the handicap in quarter steps: log2 of attackers' to defenders' simulations, or the
+            temperature of the defenders' moves (negative: the attackers').
         move_offsets: int64 (G + 1,), where each game's moves begin in the next.
         moves: int16 (sum of lengths,), action numbers.
         counters: sums over the iteration, as `evaluations`, `simulations`, `search_seconds`.

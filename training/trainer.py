@@ -152,6 +152,7 @@ class Training:
             [Guarded(evaluator, self._before_batch) for evaluator in self.evaluators],
             seed=int(selfplay.generate_state(1)[0]),
             balance_limit=round(QUARTERS * config.balance.maximum),
+            by_temperature=config.balance.by == "temperature",
         )
         self.replay = Replay(self.rules.cells + 3, config.replay)
         self.balance = Balance(config.balance)

@@ -109,7 +109,8 @@ def test_losses_far_worse_than_blind_guesses_are_a_collapse(name: str, bad: floa
 @pytest.mark.parametrize(("settings", "ratio", "advice"), [
     ({"mode": "off"}, 0, "--balance.mode steered"),
     ({"mode": "steered", "maximum": 2.0}, 8, "raise --balance.maximum"),
-    ({"mode": "steered", "maximum": 2.0}, 4, "2.0 times the other side's simulations, and with more from game to game"),
+    ({"mode": "steered", "by": "temperature"}, 4, "The other side draws its moves at temperature 1.00, and more from"),
+    ({"mode": "steered", "maximum": 2.0}, 4, "2.0 times the other side's simulations, and more from game to game"),
 ])  # fmt: skip
 def test_a_side_that_never_wins_is_spoken_of_once_in_a_while(settings: dict, ratio: int, advice: str) -> None:
     state = Health(BalanceConfig(**settings))

@@ -10,20 +10,24 @@ from rich.console import Console
 from env import Game
 from env.rules import get_rules
 from training.config import RunConfig
+from training.metrics import handicap_metrics
 from training.monitor import CAPTION_HEIGHT, PICTURE_SIDE, Monitor, game_picture
 
 
 @pytest.mark.parametrize(
-    ("ratio", "words"),
+    ("by", "ratio", "words"),
     [
-        (4.0, "attackers search 4.0 times as much"),
-        (0.5, "defenders search 2.0 times as much"),
-        (1.0, "both sides search alike"),
+        ("simulations", 8, "attackers search 4.0 times as much"),
+        ("simulations", -4, "defenders search 2.0 times as much"),
+        ("simulations", 0, "both sides search alike"),
+        ("temperature", 6, "defenders draw their moves at temperature 1.50"),
+        ("temperature", -1, "attackers draw their moves at temperature 0.25"),
+        ("temperature", 0, "both sides search alike"),
     ],
 )
-def test_the_display_says_who_searches_more_and_fits_80_columns(ratio: float, words: str) -> None:
+def test_the_display_says_who_is_helped_and_fits_80_columns(by: str, ratio: int, words: str) -> None:
     shares = dict.fromkeys(("attackers_win_share", "defenders_win_share", "draws", "truncated"), 1.0)
-    row = {"step": 3, "seconds": 75.0, "games": 1234, "selfplay/attackers_budget": ratio}
+    row = {"step": 3, "seconds": 75.0, "games": 1234} | handicap_metrics(by, ratio)
     row |= {f"selfplay/{name}": share for name, share in shares.items()}
     monitor = Monitor(Path("run"), RunConfig(game="brandubh"), row, 0.0, on_gone=lambda: None)
     # What is known of the run is shown from the first moment on.

@@ -53,7 +53,12 @@ LIMIT = 8  # quarter steps of the balance
 
 
 def make(
-    name: str, seed: int = 0, certainty: float = 0.5, search: Mapping[str, Any] = PLAIN, **settings: Any
+    name: str,
+    seed: int = 0,
+    certainty: float = 0.5,
+    search: Mapping[str, Any] = PLAIN,
+    by_temperature: bool = False,
+    **settings: Any,
 ) -> tuple[SelfPlay, list[Guess]]:
     chosen: dict[str, Any] = {
         "groups": 2,
@@ -65,7 +70,8 @@ def make(
     }
     config = SelfPlayConfig(**(chosen | settings))
     evaluators = [Guess(certainty) for _ in range(config.groups)]
-    return SelfPlay(RULES[name], config, SearchConfig(discount=DISCOUNT, **search), evaluators, seed, LIMIT), evaluators
+    how = SearchConfig(discount=DISCOUNT, **search)
+    return SelfPlay(RULES[name], config, how, evaluators, seed, LIMIT, by_temperature), evaluators
 
 
 def run(play: SelfPlay, steps: int, balance: int = 0, threads: int = 1) -> Shard:
@@ -261,6 +267,32 @@ def test_the_balance_gives_one_side_more_simulations() -> None:
             to_play = group.tree.nodes["position"]["info"][:, ROOT, TO_PLAY]
             met |= set(zip(to_play.tolist(), group.tree.slots["budget"].tolist()))
     assert met == {(0, 64), (1, 16)}
+
+
+@pytest.mark.parametrize(("balance", "held_back"), [(2, 1), (8, 1), (-8, 0)])
+def test_a_temperature_flattens_the_choice_of_one_side_alone(balance: int, held_back: int) -> None:
+    settings: dict[str, Any] = {"simulations": 24, "full_share": 1.0, "policy_opening_share": 0.0, "even_share": 0.0}
+    play, evaluators = make("brandubh", search={"gumbel_scale": 0.0}, by_temperature=True, **settings)
+    games = run(play, 1500, balance)
+    assert set(games.balance.tolist()) == {balance}
+    assert {told for each in evaluators for _, told in each.asked} == {balance}
+    best: tuple[list[bool], list[bool]] = ([], [])
+    for row in range(games.positions):
+        game, ply = int(games.game[row]), int(games.ply[row])
+        part = slice(games.policy_offsets[row], games.policy_offsets[row + 1])
+        probs, actions = games.policy_probs[part], games.policy_actions[part]
+        played = actions == games.moves[games.move_offsets[game] + ply]
+        assert probs[played] > 0 or not games.policy_weight[row], "a move proven lost is not drawn"
+        best[int(games.inputs[row, -3])].append(bool(probs[played] == probs.max()))
+    alike, drawn = np.mean(best[1 - held_back]), np.mean(best[held_back])
+    assert alike > 0.9  # visits decide, which at times are not where the improved policy is highest
+    assert drawn < alike - (0.02 if balance == 2 else 0.3)
+
+
+def test_a_temperature_leaves_searches_as_long_as_they_were() -> None:
+    play, _ = make("brandubh", simulations=32, full_share=1.0, policy_opening_share=0.0, by_temperature=True)
+    run(play, 50, balance=8)
+    assert {int(each) for group in play._groups for each in group.tree.slots["budget"]} == {32}
 
 
 def test_searches_grow_with_what_has_been_made() -> None:
