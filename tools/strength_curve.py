@@ -3,8 +3,8 @@
 python tools/strength_curve.py runs/NAME --out docs/images/strength.png
 
 Every measurement that a run makes of itself (`measure` in its settings) is a point, with the 95 % interval of its games
-(Wilson 1927). Below lie the run's own games: who won them, and how many times the defenders' simulations the attackers
-had. Needs matplotlib, which is in the extra `report`.
+(Wilson 1927). Below lie the run's own games: who won them, and the handicap: how many times the defenders' simulations
+the attackers had, or at what temperature either side moved. Needs matplotlib, which is in the extra `report`.
 """
 
 from __future__ import annotations
@@ -92,9 +92,15 @@ def draw(rows: Sequence[dict[str, Any]], config: RunConfig, out: Path, final: in
         wins = [100 * row[f"selfplay/{side}_win_share"] for row in played]
         shares.plot(minutes, wins, color=colour, lw=0.8)
     shares.set(ylim=(0, 100), ylabel="self-play\nwon, %")
-    ratio.plot(minutes, [row["selfplay/attackers_budget"] for row in played], color="#555555", lw=1)
-    ratio.set_yscale("log", base=2)
-    ratio.set(ylabel="attackers'\nbudget, times", xlabel="core-minutes of training")
+    if any("selfplay/defenders_temperature" in row for row in played):
+        for side, colour in COLOURS.items():
+            heat = [row.get(f"selfplay/{side}_temperature", 0.0) for row in played]
+            ratio.plot(minutes, heat, color=colour, lw=1)
+        ratio.set(ylabel="temperature\nof moves", xlabel="core-minutes of training")
+    else:
+        ratio.plot(minutes, [row["selfplay/attackers_budget"] for row in played], color="#555555", lw=1)
+        ratio.set_yscale("log", base=2)
+        ratio.set(ylabel="attackers'\nbudget, times", xlabel="core-minutes of training")
     for axes in (strength, shares, ratio):
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
