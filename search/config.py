@@ -69,8 +69,9 @@ class SearchConfig(BaseModel):
         default=1.0,
         ge=0,
         le=1,
-        description="how much of that haste the search feels: 1: it is told discounted values; 0: who wins, however "
-        "late, by the network's outlook; between, both are mixed, and a ply later is worth discount to this power",
+        description="how far the search works with discounted values: 1: with them alone; 0: with chances of winning "
+        "less those of losing, however late (the network says both); between, with a mean of the two, and the discount "
+        "to this power for each ply of its tree. Below 1, selfplay.value_lambda has to be 1",
     )
     cache: int = Field(
         default=0,

@@ -209,7 +209,8 @@ class BalanceConfig(Section):
         ge=0,
         le=5,
         multiple_of=0.25,
-        description="the handicap stays within +- this; by simulations, 2: between a quarter and four times",
+        description="the handicap stays within +- this: 2 is between a quarter and four times the simulations, or up "
+        "to a temperature of 2",
     )
     target: float = Field(
         default=0.5, ge=0.05, le=0.95, description="the attackers' share of wins to steer for; draws count half"
@@ -316,8 +317,8 @@ class RunConfig(Section):
         if play.steps <= longest:
             raise ValueError(
                 f"selfplay.steps: {play.steps} batches an iteration are too few for searches of up to "
-                f"{longest} simulations (selfplay.simulations, their growth, and the balance's ratio); allowed are "
-                f"more than {longest}, better several times as many"
+                f"{longest} simulations (selfplay.simulations, grown to {most}, and the balance's share for the side "
+                f"it helps); allowed are more than {longest}, better several times as many"
             )
         return self
 
@@ -325,9 +326,8 @@ class RunConfig(Section):
     def _values_are_of_one_kind(self) -> RunConfig:
         if self.search.discounted_share < 1 and self.selfplay.value_lambda < 1:
             raise ValueError(
-                f"selfplay.value_lambda is {self.selfplay.value_lambda}; allowed is 1.0 where "
-                "search.discounted_share is below 1, for what searches find are not "
-                "the discounted values then that are to be learnt"
+                f"selfplay.value_lambda is {self.selfplay.value_lambda}; where search.discounted_share is below 1, it "
+                "has to be 1.0 (--selfplay.value_lambda 1.0), since searches do not find discounted values then"
             )
         return self
 

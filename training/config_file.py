@@ -235,6 +235,8 @@ def _explain(error: dict[str, Any], places: Mapping[Key, str], path: Path) -> st
             return f"{place}: {name} is missing; {_allowed(key)}"
         case "value_error":
             reason = str(error["ctx"]["error"])
+            if not key and any(each.startswith("--") for each in places.values()):
+                place += ", with what the command line says"
             return f"{subject}: {reason}" if key else f"{place}: {reason}"
         case _:
             return f"{subject} is {_written(error['input'])}; {_allowed(key)}"

@@ -82,7 +82,7 @@ def test_extreme_numbers_survive_being_written(tmp_path: Path) -> None:
         ("game: brandubh\nnetwork:\n  blocks: 1.0\n", ["own.yaml:3: network.blocks is 1.0; allowed"]),
         (
             "game: brandubh\nsearch:\n  discounted_share: 0.1\nselfplay:\n  value_lambda: 0.9\n",
-            ["selfplay.value_lambda is 0.9; allowed is 1.0 where search.discounted_share is below 1"],
+            ["selfplay.value_lambda is 0.9; where search.discounted_share is below 1, it has to be 1.0"],
         ),
         ("game: brandubh\nselfplay:\n  material_most: 5\n", ["selfplay.material_most is 5; allowed are 0 to 4"]),
         ("game: brandubh\nselfplay:\n  layouts: {}\n", ["own.yaml:3: selfplay.layouts is {}; allowed"]),
@@ -124,6 +124,13 @@ def test_an_option_that_is_no_value_is_told(tmp_path: Path, text: str) -> None:
     assert problem.startswith("--run.minutes: ")
     assert problem.endswith("cannot be read as a value; allowed: a number above 0 and at most 1000000000000 or null")
     assert len(problem) < 200
+
+
+def test_settings_that_do_not_go_together_are_not_blamed_on_the_file_alone(tmp_path: Path) -> None:
+    [problem] = problems(tmp_path, "game: brandubh\n", {"selfplay.steps": "100", "selfplay.simulations": "100"})
+    assert problem.startswith("own.yaml, with what the command line says: selfplay.steps: 100 batches")
+    [problem] = problems(tmp_path, "game: brandubh\nselfplay:\n  steps: 100\n  simulations: 100\n")
+    assert problem.startswith("own.yaml: selfplay.steps: 100 batches")
 
 
 def test_what_is_no_regular_file_is_not_read(tmp_path: Path) -> None:
