@@ -94,11 +94,9 @@ class NetworkEngine:
 
         self.strength = strength
         self.rules = checkpoint.rules
-        header = checkpoint.header
-        self._evaluator = Evaluator(checkpoint.network, device, "float32", discounted_share=header.discounted_share)
-        config = SearchConfig(
-            discount=header.discount, discounted_share=header.discounted_share, reuse=True, cache=BOARD_CACHE
-        )  # type: ignore[call-arg]
+        self._evaluator = Evaluator.of(checkpoint, device, "float32")
+        known: dict[str, Any] = checkpoint.header.search_settings
+        config = SearchConfig(**known, reuse=True, cache=BOARD_CACHE)
         self._search = Search(self.rules, self._evaluator, config)
 
     def think(self, game: Game, seed: int) -> Thought:

@@ -226,19 +226,14 @@ class CheckpointPlayer:
         limits = {"simulations": simulations, "seconds": None if seconds is None else f"{seconds:g}"}
         self.name = str(path) + "".join(f":{key}={value}" for key, value in limits.items() if value is not None)
         self._simulations, self.seconds = simulations, seconds
-        header = checkpoint.header
         # A match has to come out the same whichever games are asked for together, so each game goes its own way there.
-        common: dict[str, Any] = {
-            "discount": header.discount,
-            "discounted_share": header.discounted_share,
-            "value_scale": VALUE_SCALE,
-        }
+        common: dict[str, Any] = {**self.header.search_settings, "value_scale": VALUE_SCALE}
         match = SearchConfig(**common, leaves=1 if seconds is None else 0)
         board = SearchConfig(**common, reuse=True, cache=BOARD_CACHE)
 
         def search(config: SearchConfig) -> Search:
             # float32: which dtype is faster is a matter of the moment, and a match has to come out the same again.
-            evaluator = Evaluator(checkpoint.network, device, "float32", discounted_share=header.discounted_share)
+            evaluator = Evaluator.of(checkpoint, device, "float32")
             return Search(self.rules, evaluator if config is board else Padded(evaluator), config)
 
         # Two groups whatever the number of threads: what a network computes may depend on the batch in its last bits.

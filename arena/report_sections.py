@@ -163,17 +163,17 @@ def _selfplay(report: Report) -> str:
     last = run.rows[-1]
     budget = last.get("selfplay/attackers_budget", 1.0)
     text = "Who won the games that the network played with itself, and how long they were (running means)."
-    if any(row.get("selfplay/attackers_budget", 1.0) != 1.0 for row in run.rows):
+    warm = [(side, heat) for side in SIDES if (heat := last.get(f"selfplay/{side}_temperature"))]
+    for side, temperature in warm:
+        text += (
+            f" The stronger side is held back in training so that both learn: at the end the {side} drew their "
+            f"moves from what they had found at a temperature of {temperature:.3g}."
+        )
+    if not warm and any(row.get("selfplay/attackers_budget", 1.0) != 1.0 for row in run.rows):
         text += (
             f" The weaker side thinks longer in training so that both learn: at the end the attackers had {budget:.3g} "
             "times the defenders' simulations."
         )
-    for side in SIDES:
-        if temperature := last.get(f"selfplay/{side}_temperature"):
-            text += (
-                f" The stronger side is held back in training so that both learn: at the end the {side} drew their "
-                f"moves from what they had found at a temperature of {temperature:.3g}."
-            )
     wins = _figure(report, figures.share_figure(run), "selfplay-wins", "Share of self-play games won by each side")
     lengths = _figure(report, figures.length_figure(run), "selfplay-length", "Length of self-play games")
     return html.section(

@@ -3,7 +3,7 @@
 from models import Evaluator, load
 
 checkpoint = load("best.safetensors")
-evaluator = Evaluator(checkpoint.network)
+evaluator = Evaluator.of(checkpoint)
 """
 
 from models.checkpoint import Checkpoint, CheckpointError, Header, Provenance, load, read_header, save

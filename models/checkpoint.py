@@ -99,6 +99,11 @@ class Header(BaseModel):
     discounted_share: float = Field(default=1.0, ge=0, le=1)
     provenance: Provenance = Provenance()
 
+    @property
+    def search_settings(self) -> dict[str, float]:
+        """What a search has to know of the network's values, by the names of `search.SearchConfig`."""
+        return {"discount": self.discount, "discounted_share": self.discounted_share}
+
 
 @dataclass(frozen=True)
 class Checkpoint:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from models.checkpoint import Checkpoint
 from models.fixed_batch import FixedBatch
 from models.folded import FoldedNetwork
 from models.network import CODES, SIDES, PolicyValueNet
@@ -59,6 +60,11 @@ class Evaluator:
         self._network = FoldedNetwork(network, self.device, DTYPES[self.dtype], discounted_share)
         fixed = self.device.type == "cuda" if fixed is None else fixed
         self._fixed = FixedBatch(self._network, batch) if fixed else None
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint, device: torch.device | str = "cpu", dtype: str = "auto") -> Evaluator:
+        """Return the evaluator of a checkpoint: it answers the values that its searches worked with when it learnt."""
+        return cls(checkpoint.network, device, dtype, discounted_share=checkpoint.header.discounted_share)
 
     @property
     def size(self) -> int:

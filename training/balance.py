@@ -17,8 +17,8 @@ from __future__ import annotations
 import math
 
 from training.config import BalanceConfig
+from training.slots import QUARTERS
 
-QUARTERS = 4  # steps of the handicap in one unit of its level
 PRIOR_GAMES = 50  # the first games count as if this many with the target's share had gone before
 CERTAIN = 0.02  # a win share this close to 0 or 1 is as lopsided as it gets
 

@@ -18,10 +18,10 @@ import numpy as np
 
 from env.rules import ATTACKERS, SIDES
 from search.mcts import Evaluate
-from training.balance import QUARTERS
 from training.config import BalanceConfig
 from training.metrics import Metrics
 from training.shard import Shard
+from training.slots import QUARTERS
 
 SAMPLE = 1024  # positions of an iteration that the network is asked about
 FEWEST = 100  # positions that say something about a spread

@@ -7,9 +7,9 @@ import numpy as np
 from arena import PlayerError
 from arena.anchors import AnchorsError, known_name, load_anchors
 from env.rules import SIDES, Rules
-from training.balance import QUARTERS
 from training.measure import Strength
 from training.shard import Shard
+from training.slots import QUARTERS
 
 Metrics = dict[str, int | float]
 

@@ -1,16 +1,11 @@
-"""Kernels of self-play: every slot of a search tree plays games on its own, one after another.
-
-Letters in shapes as in `search.tree`; P is the limit of plies, R = P records a game at most.
-"""
+"""Kernels of self-play: every slot of a search tree plays games on its own, one after another (`training.slots`)."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
 from env.board import NONE, play, winner
-from env.encoding import EXTRA_INPUTS, write_network_input
+from env.encoding import write_network_input
 from env.jit import kernel
 from env.moves import write_moves
 from env.position import ATTACKER, DEFENDER, PLY, TO_PLAY, copy_array, load
@@ -21,116 +16,14 @@ from search.reuse import go_on, keep_below
 from search.rule import best_edge, improved_policy, root_value
 from search.simulation import Batch, descend, finished, receive, start
 from search.tree import NOBODY, ROOT, UNKNOWN, WIN, Slot, Tree, random_unit
-
-RUNNING, ENDED, TRUNCATED = 0, 1, 2
-
-
-class PlaySettings(NamedTuple):
-    """How the slots play; see `training.config.SelfPlayConfig` for the numbers.
-
-    `by_temperature`: a balance does not change how long searches are, it flattens the stronger side's choice of moves.
-    `balance_limit` is the largest balance, in quarter steps, for which `material_most` holds; 0 where there is none.
-    `layout_boards` is int8 (layouts, S); `layout_shares` float64 (layouts,), cumulative and ending in 1; `first` is the
-    side that begins.
-    """
-
-    simulations: int
-    fast_simulations: int
-    full_share: float
-    max_plies: int
-    policy_opening_share: float
-    policy_opening_plies: float
-    random_opening_share: float
-    opening_limit: float
-    even_share: float
-    material_share: float
-    material_most: int
-    by_temperature: bool
-    balance_limit: int
-    gumbel_scale: float
-    reuse: bool
-    first: int
-    layout_boards: np.ndarray
-    layout_shares: np.ndarray
-
-
-class Slots(NamedTuple):
-    """The games that are going on.
-
-    Attributes:
-        state: int8 (G,), RUNNING, ENDED or TRUNCATED; the latter two wait to be collected.
-        reason: int8 (G,), result: int8 (G,), how an ended game ended; result is 1 for the attackers, -1, 0.
-        layout: int16 (G,), index of the layout; start: int8 (G, S), what the game began from, which may lack pieces.
-        missing: int8 (G,), how many.
-        balance: int8 (G,), the handicap in quarter steps: log2 of attackers' to defenders' simulations, or the
-            temperature of the defenders' moves, of the attackers' where it is negative.
-        opening: int32 (G,), one more than the moves that are still to be drawn, from the policy or, where it is
-            negative, from all alike; 1 or -1 while it has to be seen how even it came out, 0 when it is over.
-        full: int8 (G,), whether the present search is a full one.
-        values: float32 (G, P), what each ply's search made of its position, from the view of the side that moved.
-        simulations: int64 (G,), done in all searches since the counter was reset.
-        moves: int16 (G, P), actions played.
-        input: int8 (G, S + 3), input row of the present root.
-        records: int32 (G,), positions recorded in the present game, which the following hold.
-        record_ply: int16 (G, R), record_input: int8 (G, R, S + 3).
-        record_count: int16 (G, R), record_actions: int16 (G, R, M), record_policy: float32 (G, R, M).
-        record_weight: float32 (G, R).
-    """
-
-    state: np.ndarray
-    reason: np.ndarray
-    result: np.ndarray
-    layout: np.ndarray
-    start: np.ndarray
-    missing: np.ndarray
-    balance: np.ndarray
-    opening: np.ndarray
-    full: np.ndarray
-    values: np.ndarray
-    simulations: np.ndarray
-    moves: np.ndarray
-    input: np.ndarray
-    records: np.ndarray
-    record_ply: np.ndarray
-    record_input: np.ndarray
-    record_count: np.ndarray
-    record_actions: np.ndarray
-    record_policy: np.ndarray
-    record_weight: np.ndarray
-
-
-def new_slots(count: int, input_size: int, most_moves: int, max_plies: int) -> Slots:
-    """Return `count` empty slots; the system gives memory to the large arrays only where they are used."""
-    shape = (count, max_plies)
-    return Slots(
-        state=np.zeros(count, np.int8),
-        reason=np.zeros(count, np.int8),
-        result=np.zeros(count, np.int8),
-        layout=np.zeros(count, np.int16),
-        start=np.zeros((count, input_size - EXTRA_INPUTS), np.int8),
-        missing=np.zeros(count, np.int8),
-        balance=np.zeros(count, np.int8),
-        opening=np.zeros(count, np.int32),
-        full=np.zeros(count, np.int8),
-        values=np.zeros(shape, np.float32),
-        simulations=np.zeros(count, np.int64),
-        moves=np.zeros(shape, np.int16),
-        input=np.zeros((count, input_size), np.int8),
-        records=np.zeros(count, np.int32),
-        record_ply=np.zeros(shape, np.int16),
-        record_input=np.empty((*shape, input_size), np.int8),
-        record_count=np.zeros(shape, np.int16),
-        record_actions=np.empty((*shape, most_moves), np.int16),
-        record_policy=np.empty((*shape, most_moves), np.float32),
-        record_weight=np.zeros(shape, np.float32),
-    )
+from training.slots import ENDED, QUARTERS, RUNNING, TRUNCATED, PlaySettings, Slots
 
 
 @kernel
 def searches_for(simulations: int, balance: int, to_play: int) -> int:
     """Return a side's simulations: the ratio of 2**(balance / 4) between the sides is split evenly on both."""
     steps = balance if to_play == ATTACKERS else -balance
-    return max(2, int(np.rint(simulations * 2.0 ** (steps / 8.0))))
+    return max(2, int(np.rint(simulations * 2.0 ** (steps / (2 * QUARTERS)))))
 
 
 @kernel
@@ -262,11 +155,11 @@ def _draw_from_prior(tree: Tree, slot: int) -> int:
 
 
 @kernel
-def temperature_of(rules: PlaySettings, balance: int, to_play: int) -> float:
+def _temperature(rules: PlaySettings, balance: int, to_play: int) -> float:
     """Return the temperature at which a side draws its moves under a handicap; 0 where it plays the best it found."""
     if not rules.by_temperature:
         return 0.0
-    return max(0.0, (-balance if to_play == ATTACKERS else balance) / 4.0)
+    return max(0.0, (-balance if to_play == ATTACKERS else balance) / QUARTERS)
 
 
 @kernel
@@ -330,7 +223,7 @@ def _move(
         slots.opening[slot] = 0
         if slots.full[slot]:
             _record(settings, tree, slots, slot)
-        temperature = temperature_of(rules, int(slots.balance[slot]), node.position.info[TO_PLAY])
+        temperature = _temperature(rules, int(slots.balance[slot]), node.position.info[TO_PLAY])
         if temperature > 0.0:
             # A place to work in: that of this very record, or a free one, as a game has no more records than plies.
             edge = _draw_flattened(settings, tree, slot, slots.record_policy[slot, ply], temperature)

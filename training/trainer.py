@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 
 from env.rules import Rules, get_rules
 from models import Evaluator, Header, PolicyValueNet, Provenance, choose_dtype, save
-from training.balance import QUARTERS, Balance
+from training.balance import Balance
 from training.config import LEAST_BATCH, MOST_USES, LearnerConfig, RunConfig
 from training.health import Values, compare_values
 from training.learner import Learner, LearnerError
@@ -28,6 +28,7 @@ from training.replay import Replay
 from training.run_folder import RunFolder
 from training.selfplay import SelfPlay, search_growth
 from training.shard import Shard
+from training.slots import QUARTERS
 from training.stopping import Guarded, Stop
 
 SETTLING = 1024

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from training.balance import QUARTERS, Balance
+from training.balance import Balance
 from training.config import BalanceConfig
+from training.slots import QUARTERS
 
 
 def play(balance: Balance, bias: float, iterations: int, games: int = 100) -> list[float]:

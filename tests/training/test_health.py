@@ -166,7 +166,7 @@ def test_a_network_that_answers_no_numbers_is_one_sentence(
 
     run = tmp_path / "run"
     assert main([*TINY, "--out", str(run), "--run.iterations", "2"]) == 0
-    monkeypatch.setattr("training.selfplay.require_numbers", broken)
+    monkeypatch.setattr("training.group.require_numbers", broken)
     assert main(["--resume", str(run), "--run.iterations", "4"]) == 1
     message = capsys.readouterr().err
     assert message.startswith("the evaluator answered row 3 of 8 with value nan\nThe last good network is ")
