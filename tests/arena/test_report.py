@@ -332,6 +332,17 @@ def test_what_is_said_of_strength_is_what_games_show():
     assert place(ladder, "attackers", Estimate(-300, -700, 5), "low") == "below 5 Elo, having lost every game"
 
 
+def test_the_handicap_that_a_run_ended_with_is_told(run: Path, tmp_path: Path):
+    ratio, temperature = "times the defenders' simulations", "the defenders drew their moves"
+    words = report(run, tmp_path / "out", "--no-suite").words
+    assert ratio in words and temperature not in words
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()[:3]]
+    rows[-1] |= {"selfplay/attackers_budget": 1.0, "selfplay/defenders_temperature": 1.5}
+    (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = report(run, tmp_path / "out", "--no-suite").words
+    assert temperature in words and "temperature of 1.5" in words and ratio not in words
+
+
 def test_a_report_without_the_suite_says_so(run: Path, tmp_path: Path):
     assert "asked for with --no-suite" in report(run, tmp_path / "out", "--no-suite").words
 
