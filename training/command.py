@@ -44,8 +44,10 @@ from training.trainer import Choices, LoopState, Training, choose
 RUNS = Path("runs")
 
 # What a resumed run cannot change: its game, its network, and the shape of what is in flight.
-FIXED = ("game", "run.seed", "selfplay.groups", "selfplay.games_per_group", "selfplay.max_plies", "selfplay.layouts")
-FIXED_SECTIONS = ("network.", "search.discount")
+FIXED = (
+    "game", "run.seed", "search.discount",
+    "selfplay.groups", "selfplay.games_per_group", "selfplay.max_plies", "selfplay.layouts",
+)  # fmt: skip
 
 EXPLAINED = (ConfigError, RunError, CheckpointError, PlayerError, OpeningsError)
 
@@ -279,7 +281,7 @@ def _tell_notes(folder: RunFolder) -> None:
 def _refuse_changes(before: RunConfig, after: RunConfig, path: Path) -> None:
     old, new = _flat(before), _flat(after)
     fixed = [
-        key for key in new if new[key] != old[key] and (key in FIXED or key.startswith(FIXED_SECTIONS))
+        key for key in new if new[key] != old[key] and (key in FIXED or key.startswith("network."))
     ]  # fmt: skip
     if fixed:
         raise ConfigError(

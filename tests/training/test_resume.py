@@ -96,6 +96,16 @@ def test_another_arithmetic_is_taken_up(run: Path, capsys: pytest.CaptureFixture
     assert json.loads(manifest(run).read_text())["loop"]["choices"]["inference"] == "bfloat16"
 
 
+def test_what_searches_feel_of_the_discount_may_change_and_the_discount_may_not(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changes = ["--search.discounted_share", "0.1", "--selfplay.value_lambda", "1", "--balance.by", "temperature"]
+    assert main(["--resume", str(run), "--run.iterations", "4", *changes]) == 0
+    assert read_header(run / "latest.safetensors").discounted_share == 0.1
+    assert main(["--resume", str(run), "--run.iterations", "5", "--search.discount", "0.9"]) == 2
+    assert "--search.discount cannot change in a run that goes on (it is 0.98)" in capsys.readouterr().err
+
+
 def test_what_is_told_to_begin_anew_with_works(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--resume", str(run), "--run.seed", "4"]) == 2
     hint = f"--config {run / 'config.yaml'} --init {run / 'latest.safetensors'}"
