@@ -26,6 +26,7 @@ from arena import ladder_command, match_command, report_command, suite_command
 from arena.command_line import check_numbers, check_writable
 from arena.players import SIMULATIONS
 from env import RULES
+from training.output import silence
 
 
 class Mode(NamedTuple):
@@ -123,7 +124,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         return status
     except OSError as error:  # standard output is full or gone; what is still buffered must not fail at exit again
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        silence(sys.stdout)
         where = "" if error.filename else "what there is to say cannot be printed: "
         print(f"evaluate.py: {where}{error}", file=sys.stderr)
         return 1

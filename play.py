@@ -33,6 +33,7 @@ from arena.players import Player, parse_player
 from env import RULES, Game, Rules
 from env.rules import SIDES, get_rules
 from search.config import MOST_SIMULATIONS
+from training.output import silence
 
 SIMULATIONS = 256
 MOST_SECONDS = 86_400
@@ -93,9 +94,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         # Nobody reads on; what is still buffered must not fail once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(sys.stdout)
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        silence(sys.stdout)
         print(f"play.py: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

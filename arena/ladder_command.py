@@ -213,6 +213,11 @@ def ladder_notes(ladder: Ladder) -> list[str]:
             "< and >: as that side (or one of them) every game was lost or won, so there is no rating, only the end of "
             "the interval that games bound. Whoever is `<` is not shown to beat anybody, and stands below all others."
         )
+    if len(ladder.rungs) == 1 and ladder.source.is_dir():
+        notes.append(
+            "There is one checkpoint to be seen: a run keeps another every run.checkpoint_every iterations, for the "
+            "ladder to tell how it has improved."
+        )
     if ladder.interrupted:
         notes.append("Interrupted: the games that were going on are forgotten, all others are kept.")
     return notes

@@ -38,7 +38,7 @@ def positions(rules: Rules, count: int, seed: int = 0) -> Question:
     """Positions of random games: inputs int8 [B, S+3], legal actions int16 [B, M], how many int32 [B]."""
     choose = random.Random(seed)
     inputs = np.zeros((count, rules.cells + 3), np.int8)
-    actions = np.zeros((count, 4 * rules.cells), np.int16)
+    actions = np.zeros((count, rules.most_moves), np.int16)
     counts = np.zeros(count, np.int32)
     game = Game(rules)
     for b in range(count):

@@ -85,7 +85,7 @@ def measure_perft(game: str, layout: str, depth: int) -> dict[str, Any]:
 
 def measure_random(rules: Rules, listed: bool) -> dict[str, Any]:
     t, pos, history = tables(rules), new_position(rules), np.zeros(MOST_PLIES + 1, np.uint64)
-    board, moves, undo = Game(rules).board, np.empty(4 * rules.cells, np.int16), np.zeros(8, np.int16)
+    board, moves, undo = Game(rules).board, np.empty(rules.most_moves, np.int16), np.zeros(8, np.int16)
 
     def run(plies: int) -> int:
         return random_games(t, board, pos, history, moves, undo, listed, plies, np.uint64(20))

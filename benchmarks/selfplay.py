@@ -204,7 +204,7 @@ def encoding_seconds(rules: Rules, count: int = 200) -> float:
     for index, game in enumerate(games):
         copy_position(game.arrays, found[index])
         history[index, : game.ply + 1] = game.history[: game.ply + 1]
-    moves, out = np.empty(4 * rules.cells, np.int16), np.empty(input_size(rules), np.int8)
+    moves, out = np.empty(rules.most_moves, np.int16), np.empty(input_size(rules), np.int8)
     _encode(tables(rules), found, history, moves, out, 1)
     best = float("inf")
     for _ in range(20):

@@ -190,7 +190,7 @@ class Game:
 
     def legal_actions(self) -> np.ndarray:
         """Return the legal action numbers (see `env.encoding`), int16 (K,), ascending; none once the game is over."""
-        out = np.empty(4 * self.rules.cells, np.int16)
+        out = np.empty(self.rules.most_moves, np.int16)
         if self.outcome is not None:
             return out[:0]
         return out[: write_moves(self._tables, self._position, out)]

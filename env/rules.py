@@ -94,6 +94,11 @@ class Rules:
         return self.size * self.size
 
     @property
+    def most_moves(self) -> int:
+        """No position has more legal moves: a square can be reached from four directions, by one piece each."""
+        return 4 * self.cells
+
+    @property
     def actions(self) -> int:
         """Number of action numbers (see `env.encoding`)."""
         return self.cells * 4 * (self.size - 1)

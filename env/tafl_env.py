@@ -172,7 +172,7 @@ class TaflEnv(gym.Env[np.ndarray, np.int64]):
         self.action_space = action_space(self.rules, draw_offers)
         self._tables = tables(self.rules)
         self._texts = action_texts(self.rules)
-        self._moves = np.empty(4 * self.rules.cells, np.int16)
+        self._moves = np.empty(self.rules.most_moves, np.int16)
         self._row = np.empty(self.rules.cells + EXTRA_INPUTS, np.int8)
         self._mask = np.zeros(int(self.action_space.n), np.int8)
         self._announced = False

@@ -69,7 +69,7 @@ def new_slots(rules: Rules, count: int) -> np.ndarray:
     """Return an array of `count` records `Slot`, to be filled by `begin_games`."""
     fields = [
         ("position", new_position(rules).dtype),
-        ("moves", np.int16, (4 * rules.cells,)),
+        ("moves", np.int16, (rules.most_moves,)),
         ("count", np.int32),
         ("offers", np.int32),
         ("last", np.int16, (8,)),

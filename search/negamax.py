@@ -71,7 +71,7 @@ class Work(NamedTuple):
 
 
 def new_work(rules: Rules) -> Work:
-    levels, most = MAX_DEPTH + 2, 4 * rules.cells
+    levels, most = MAX_DEPTH + 2, rules.most_moves
     return Work(
         nodes=np.zeros((levels, 11), np.int32),
         moves=np.zeros((levels, most), np.int16),

@@ -63,7 +63,7 @@ class Work(NamedTuple):
 
 
 def new_work(rules: Rules) -> Work:
-    levels, most = LEVELS + 2, 4 * rules.cells
+    levels, most = LEVELS + 2, rules.most_moves
     return Work(
         nodes=np.zeros((levels, 7), np.int64),
         moves=np.zeros((levels, most), np.int16),

@@ -80,7 +80,7 @@ class Features:
         self._unit["terms"] = 0
         self._static = np.zeros(2, np.int64)
         self._landing = np.zeros(rules.size, np.int32)
-        self._moves = np.zeros(4 * rules.cells, np.int16)
+        self._moves = np.zeros(rules.most_moves, np.int16)
         self.pieces = 3 * len(self._orbits)
         self.count = self.pieces + 2 * len(TERMS)
 

@@ -150,6 +150,9 @@ def _start(options: argparse.Namespace, overrides: dict[str, str], started: floa
     network = None
     if options.init is not None:
         config, network = _initial_network(options.init, config, overrides)
+    if overrides.get("balance.by") == "temperature" and not overrides.keys() & {"balance.initial", "balance.maximum"}:
+        levels = f"balance.initial ({config.balance.initial:g}) and balance.maximum ({config.balance.maximum:g})"
+        _say(f"{levels} of {path} are temperatures now.")
 
     _say(f"Config {path}" + ("" if options.config else " (by default; --config names another)"))
     with Stop(notify=_on_stop) as stop:
@@ -311,6 +314,11 @@ def _initial_network(path: Path, config: RunConfig, overrides: dict[str, str]) -
         if asked:
             raise ConfigError(f"--{asked[0]} does not go with --init: {path} brings a network of its own shape")
         _say(f"Network of the shape of {path} (the config's is another)")
+    _say(f"Of {path} the weights alone are taken; all settings are the config's and the command line's")
+    if (own := checkpoint.header.discount) != config.search.discount:
+        _say(
+            f"Its values are discounted by {own:g} a ply, and have to learn search.discount {config.search.discount:g}"
+        )
     checkpoint.network.requires_grad_(True)
     return config.model_copy(update={"network": shape}), checkpoint.network
 

@@ -102,7 +102,7 @@ class Group:
         )
         count = config.games_per_group
         self.batch = new_batch(rules.size, count)
-        self.slots = new_slots(count, input_size(rules), 4 * rules.cells, config.max_plies)
+        self.slots = new_slots(count, input_size(rules), rules.most_moves, config.max_plies)
         self.cache = new_cache(rules.size, search.cache)
         self.tree = self._tree(config.simulations)
         self.tree.slots["random"] = seeds

@@ -264,7 +264,9 @@ class Loop:
             training.best = strength
         self._tell_best()
         self.monitor.say(
-            f"[bold]iteration {strength.iteration}[/] against {escape(strength.opponent)}: {strength}", fold=True
+            f"[bold]iteration {strength.iteration}[/] against {escape(strength.opponent)}: {strength}"
+            + (f" (there was no time for all {2 * games})" if strength.games < 2 * games else ""),
+            fold=True,
         )
         return strength
 

@@ -43,7 +43,7 @@ def layouts(rules: Rules) -> Range:
 
 def moves(rules: Rules) -> Range:
     """Return the range of how many moves a position can have."""
-    return Range(0, 4 * rules.cells)
+    return Range(0, rules.most_moves)
 
 
 def require_ranges(arrays: Mapping[str, np.ndarray], ranges: Mapping[str, Range]) -> None:

@@ -98,7 +98,7 @@ def reduction_table(percent: int) -> np.ndarray:
 
 def new_work(rules: Rules, settings: np.ndarray) -> Work:
     """Return the memory for a game, with the given settings, int32 (10,)."""
-    most, actions = 4 * rules.cells, rules.actions
+    most, actions = rules.most_moves, rules.actions
     layout = [
         ("static", np.int64, (LEVELS, 2)),
         ("state", np.int64, (5,)),

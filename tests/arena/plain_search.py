@@ -116,7 +116,7 @@ class PlainSearch:
         self._tables, self._position = tables(rules), new_position(rules)
         self._known = np.zeros((1 << 22, 2), np.uint64)
         self._stack = np.zeros((LEVELS + 1, 3), np.int64)
-        self._moves = np.zeros((LEVELS + 1, 4 * rules.cells), np.int16)
+        self._moves = np.zeros((LEVELS + 1, rules.most_moves), np.int16)
         self._undo = np.zeros((LEVELS + 1, 8), np.int16)
 
     def forced(self, game: Game, side: str, depth: int, limit: int = 1 << 60) -> bool | None:

@@ -126,7 +126,7 @@ def test_a_game_keeps_what_is_derived_and_is_undone_to_its_start(rules, seed):
 def test_legal_actions_are_those_that_is_legal_admits(rules, seed):
     game = random_position(rules, np.random.default_rng(seed))
     t, pos = tables(rules), game.arrays
-    out = np.empty(4 * rules.cells, np.int16)
+    out = np.empty(rules.most_moves, np.int16)
     count = write_moves(t, pos, out)
     actions = out[:count].tolist()
     assert actions == sorted(set(actions))

@@ -71,7 +71,7 @@ def minimax(game: Game, depth: int) -> int:
     position = new_position(rules)
     copy_position(game.arrays, position)
     history = np.concatenate([game.history[: game.ply + 1], np.zeros(depth, np.uint64)])
-    moves = np.zeros((LEVELS, 4 * rules.cells), np.int16)
+    moves = np.zeros((LEVELS, rules.most_moves), np.int16)
     undo, stack = np.zeros((LEVELS, 8), np.int16), np.zeros((LEVELS, 3), np.int64)
     arrays = (position, history, depth, moves, undo, stack, np.zeros(2, np.int64))
     return int(_minimax(tables(rules), load_weights(rules), *arrays))

@@ -142,7 +142,7 @@ def test_terms_add_up(name: str, rng: np.random.Generator) -> None:
 def test_captures_are_found_exactly(name: str, rng: np.random.Generator) -> None:
     """Against playing every move and looking at what it took."""
     rules = RULES[name]
-    landing, out = np.zeros(rules.size, np.int32), np.zeros(4 * rules.cells, np.int16)
+    landing, out = np.zeros(rules.size, np.int32), np.zeros(rules.most_moves, np.int16)
     seen = 0
     for game in random_games(name, rng, 60):
         count = 0
@@ -163,7 +163,7 @@ def test_every_move_that_parries_is_an_answer(name: str, rng: np.random.Generato
     """After any other move the opponent wins at once."""
     rules = RULES[name]
     landing, captures = np.zeros((2, rules.size), np.int32)
-    out = np.zeros(4 * rules.cells, np.int16)
+    out = np.zeros(rules.most_moves, np.int16)
     threatened = 0
     for game in random_games(name, rng, 400):
         ways = threats(tables(rules), game.arrays)

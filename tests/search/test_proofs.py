@@ -85,7 +85,7 @@ def forced(game: Game, depth: int, budget: int = 300_000) -> int:
     position = new_position(rules)
     copy_position(game.arrays, position)
     history = np.concatenate([game.history[: game.ply + 1], np.zeros(depth, np.uint64)])
-    moves = np.zeros((LEVELS, 4 * rules.cells), np.int16)
+    moves = np.zeros((LEVELS, rules.most_moves), np.int16)
     undo, stack = np.zeros((LEVELS, 8), np.int16), np.zeros((LEVELS, 3), np.int64)
     return int(_exhaust(tables(rules), position, history, depth, moves, undo, stack, budget))
 

@@ -303,7 +303,12 @@ def test_a_run_can_begin_with_the_weights_of_another(
     assert main([*wider, "--network.channels", "16"]) == 2
     assert "--network.channels does not go with --init" in capsys.readouterr().err
     assert not run.exists()
-    assert main([*wider, "--replay.minimum", "1000000"]) == 0
+    changed = ["--search.discount", "0.9", "--balance.by", "temperature"]
+    assert main([*wider, "--replay.minimum", "1000000", *changed]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"Of {source} the weights alone are taken" in said
+    assert "have to learn search.discount 0.9" in said
+    assert "balance.maximum (" in said and "are temperatures now" in said
     theirs, ours = (load(path / "latest.safetensors").network.state_dict() for path in (whole, run))
     assert all((theirs[name] == ours[name]).all() for name in theirs)
 
