@@ -159,7 +159,8 @@ def find_rungs(source: Path, copies: Path, most: int | None = None, notes: list[
         LadderError: there is none that can be read.
     """
     if not source.exists():
-        raise LadderError(f"{source}: there is no such run or checkpoint")
+        hint = " (how many simulations: --simulations)" if ":simulations" in str(source) else ""
+        raise LadderError(f"{source}: there is no such run or checkpoint{hint}")
     if source.is_dir():
         # The numbered ones first: of several files of the same step the first is taken.
         files = sorted((source / "checkpoints").glob(f"[0-9]*{SUFFIX}"))

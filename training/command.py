@@ -150,10 +150,7 @@ def _start(options: argparse.Namespace, overrides: dict[str, str], started: floa
     network = None
     if options.init is not None:
         config, network = _initial_network(options.init, config, overrides)
-    if overrides.get("balance.by") == "temperature" and not overrides.keys() & {"balance.initial", "balance.maximum"}:
-        levels = f"balance.initial ({config.balance.initial:g}) and balance.maximum ({config.balance.maximum:g})"
-        _say(f"{levels} of {path} are temperatures now.")
-
+    _tell_temperatures(config, overrides)
     _say(f"Config {path}" + ("" if options.config else " (by default; --config names another)"))
     with Stop(notify=_on_stop) as stop:
         choices = choose(config, device)
@@ -176,6 +173,13 @@ def _resume(path: Path, overrides: dict[str, str], minutes: str | None, started:
             overrides.setdefault("run.iterations", "null")
         config = folder.config(overrides)
         _refuse_changes(before, config, path)
+        _tell_temperatures(config, overrides)
+        limit = config.run.iterations
+        if "run.iterations" in overrides and limit is not None and limit < manifest.iteration:
+            raise ConfigError(
+                f"--run.iterations is {limit}, of the whole run, and {path} has made "
+                f"{counted(manifest.iteration, 'iteration')} already; to go on, ask for more"
+            )
         if finished(folder, config, manifest.iteration):
             done = f"{counted(manifest.iteration, 'iteration')} in {clock(manifest.seconds)} minutes"
             _say(
@@ -198,6 +202,13 @@ def _resume(path: Path, overrides: dict[str, str], minutes: str | None, started:
             folder.remove_result()
             _say(f"Run {path} goes on from iteration {manifest.iteration:,}")
             return _train(training, folder, stop, started)
+
+
+def _tell_temperatures(config: RunConfig, overrides: dict[str, str]) -> None:
+    """Say which settings mean something else where the command line makes the handicap a temperature."""
+    if overrides.get("balance.by") == "temperature":
+        levels = f"balance.initial ({config.balance.initial:g}) and balance.maximum ({config.balance.maximum:g})"
+        _say(f"With --balance.by temperature, {levels} are temperatures, and so is the level that a run has reached")
 
 
 def _choices(earlier: Choices, before: RunConfig, config: RunConfig, device: str) -> Choices:
@@ -287,10 +298,17 @@ def _refuse_changes(before: RunConfig, after: RunConfig, path: Path) -> None:
         key for key in new if new[key] != old[key] and (key in FIXED or key.startswith("network."))
     ]  # fmt: skip
     if fixed:
+        # Not what the weights decide.
+        asked = [
+            word
+            for key in fixed
+            if key != "game" and not key.startswith("network.")
+            for word in (f"--{key}", str(new[key]))
+        ]
         raise ConfigError(
             "\n".join(f"--{key} cannot change in a run that goes on (it is {old[key]})" for key in fixed)
             + "\nTo begin a new run with this one's weights: "
-            + door("train.py", "--config", path / "config.yaml", "--init", path / LATEST)
+            + door("train.py", "--config", path / "config.yaml", "--init", path / LATEST, *asked)
         )
     for key in new:
         if new[key] != old[key] and key not in ("run.minutes", "run.iterations"):

@@ -44,11 +44,13 @@ class Loop:
 
     Attributes:
         abandoned: the work that a request to stop made it give up, or "".
+        first: the iteration that this start began from.
     """
 
     def __init__(self, training: Training, folder: RunFolder, last: Manifest, monitor: Monitor, started: float) -> None:
         self.training, self.folder, self.last, self.monitor = training, folder, last, monitor
         self.config, self.stop = training.config, training.stop
+        self.first = last.iteration
         self._began = started - last.seconds
         self._core_seconds_before = training.progress.core_seconds
         self._kept = self._kept_seconds(last.seconds)

@@ -36,7 +36,7 @@ from env.files import (
 )
 from training.config import RunConfig
 from training.config_file import ConfigError, config_text, read_config
-from training.hints import door
+from training.hints import counted, door
 from training.manifest import (
     MANIFEST,
     SHARD,
@@ -122,7 +122,8 @@ class RunFolder:
         if not found:
             known = sorted(p.parent.name for p in path.parent.glob("*/iterations")) if path.parent.is_dir() else []
             there = f"; runs there: {', '.join(known)}" if known else ""
-            raise RunError(f"{path} is not a run's folder (it has no iterations/){there}")
+            problem = "is not a run's folder (it has no iterations/)" if path.exists() else "does not exist"
+            raise RunError(f"{path} {problem}{there}")
         run.lock()
         run._clear()
         return run
@@ -181,8 +182,12 @@ class RunFolder:
         """
         path = self.path / "config.yaml"
         if not path.is_file():
-            raise ConfigError(f"{path} is missing; the run cannot go on without its settings")
-        return read_config(path, overrides)
+            raise ConfigError(f"{path} is missing; the run cannot go on without its settings. {_put_back(path)}")
+        try:
+            stored = read_config(path)
+        except ConfigError as error:
+            raise ConfigError(f"{error}\n{_put_back(path)}") from None
+        return read_config(path, overrides) if overrides else stored
 
     def commit(self, manifest: Manifest, state: Arrays, shard: Arrays | None) -> Manifest:
         """Write an iteration, so that it is there whole or not at all; return its manifest with the checksums.
@@ -299,7 +304,7 @@ class RunFolder:
         if known < expected:
             lost = expected - len(rows)
             self.notes.append(
-                f"{self.metrics_file} lacked {expected - known:,} rows; {len(rows) - known:,} were made "
+                f"{self.metrics_file} lacked {counted(expected - known, 'row')}; {len(rows) - known:,} were made "
                 "again from the iterations' manifests" + (f", and {lost:,} are lost." if lost else ".")
             )
         if manifest.iteration:
@@ -370,3 +375,10 @@ def refuse_existing(path: Path) -> None:
         raise RunError(f"{path} exists already and is not written over; name another --out")
     if path.name in ("", "..") or path.samefile(Path.cwd()):
         raise RunError(f"{path} is the folder that this was started in, or above it; name another --out")
+
+
+def _put_back(path: Path) -> str:
+    return (
+        f"Its iterations are not touched by that: once {path} holds the settings again, those of the file that the run "
+        "began with and what its command line changed, it goes on."
+    )

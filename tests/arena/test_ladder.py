@@ -332,6 +332,7 @@ def test_the_command_tells_and_writes(
     assert evaluate.main([*arguments, "--json", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "000001" in printed and "latest" in printed and "random" in printed and "32 games" in printed
+    assert "--games 1 makes 16 of each checkpoint" in printed
     written = json.loads(out.read_text())
     assert [player["name"] for player in written["players"]] == ["000001", "latest"]
     for player in written["players"]:
@@ -345,6 +346,7 @@ def test_the_command_tells_and_writes(
     ("arguments", "said"),
     [
         (["--ladder", "nowhere"], "no such run"),
+        (["--ladder", "{run}:simulations=4"], "(how many simulations: --simulations)"),
         (["--ladder", "{tmp}"], "a run without checkpoints"),
         (["random", "--ladder", "{tmp}"], "has no part in it"),
         (["--ladder", "{run}", "--checkpoints", "0"], "--checkpoints 0"),

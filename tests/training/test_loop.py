@@ -307,8 +307,8 @@ def test_a_run_can_begin_with_the_weights_of_another(
     assert main([*wider, "--replay.minimum", "1000000", *changed]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert f"Of {source} the weights alone are taken" in said
-    assert "have to learn search.discount 0.9" in said
-    assert "balance.maximum (" in said and "are temperatures now" in said
+    assert "The network's values are discounted by 0.97 a ply; it has to learn 0.9" in said
+    assert "With --balance.by temperature, balance.initial (0) and balance.maximum (2) are temperatures" in said
     theirs, ours = (load(path / "latest.safetensors").network.state_dict() for path in (whole, run))
     assert all((theirs[name] == ours[name]).all() for name in theirs)
 
@@ -333,7 +333,22 @@ def test_what_a_resumed_run_may_not_change_is_refused(whole: Path, capsys: pytes
     for option in (["--config", "x"], ["--out", "x"], ["--init", "x"]):
         assert main([*resume, *option]) == 2
         assert "does not go with --resume" in capsys.readouterr().err
+    assert main([*resume, "--search.discount", "0.9", "--network.blocks", "3"]) == 2
+    suggestion = capsys.readouterr().err.splitlines()[-1]
+    assert suggestion.endswith("latest.safetensors --search.discount 0.9")
+    assert main(["--resume", str(whole), "--run.iterations", "3"]) == 2
+    assert "--run.iterations is 3, of the whole run" in capsys.readouterr().err
     assert last(whole) == 4
+
+
+def test_what_there_was_no_time_for_is_said(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(whole, run)
+    measured = ["--measure.final_games", "2", "--measure.final_minutes", "0.0001"]
+    assert main(["--resume", str(run), "--minutes", "0.0001", *measured]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "The time did not suffice for an iteration more" in said
+    assert "not measured, as the time did not suffice for 4 games" in said
 
 
 @pytest.mark.parametrize(

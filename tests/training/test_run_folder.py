@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from training.config import RunConfig
+from training.config_file import ConfigError
 from training.manifest import Manifest, RunError
 from training.run_folder import RunFolder, refuse_existing
 
@@ -300,7 +301,7 @@ def test_metrics_are_made_again_from_the_manifests(run: RunFolder, damage: bytes
     run.repair_metrics(run.last()[0])
     assert run.metrics_file.read_text() == before
     [note] = run.notes
-    assert note.endswith("metrics.jsonl lacked 1 rows; 1 were made again from the iterations' manifests.")
+    assert note.endswith("metrics.jsonl lacked 1 row; 1 were made again from the iterations' manifests.")
 
 
 def test_only_one_process_may_work_on_a_run(run: RunFolder) -> None:
@@ -335,8 +336,11 @@ def test_names_that_no_folder_can_have_are_told(tmp_path: Path) -> None:
 
 
 def test_what_is_no_run_is_told(run: RunFolder, tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"not a run's folder.*runs there: run"):
+    with pytest.raises(RunError, match=r"rnu does not exist; runs there: run"):
         RunFolder.open(tmp_path / "rnu")
+    (tmp_path / "else").mkdir()
+    with pytest.raises(RunError, match=r"not a run's folder.*runs there: run"):
+        RunFolder.open(tmp_path / "else")
     for folder in run.iterations.iterdir():
         shutil.rmtree(folder)
     with pytest.raises(RunError, match="no complete iteration"):
@@ -378,3 +382,16 @@ def test_the_newest_checkpoint_before_an_iteration(run: RunFolder) -> None:
     assert run.newest_checkpoint(6) == (4, run.checkpoint(4))
     assert run.newest_checkpoint(7) == (6, run.checkpoint(6))
     assert run.newest_checkpoint(2) is None
+
+
+@pytest.mark.parametrize("content", [None, b"", b"game: chess\n", b"\x00\xff"])
+def test_settings_that_are_gone_or_damaged_can_be_put_back(run: RunFolder, content: bytes | None) -> None:
+    path = run.path / "config.yaml"
+    whole = path.read_bytes()
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ConfigError, match="once .*config.yaml holds the settings again"):
+        run.config()
+    path.write_bytes(whole)
+    assert run.config({"run.threads": "1"}).run.threads == 1

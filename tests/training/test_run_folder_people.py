@@ -77,7 +77,7 @@ def test_rows_that_are_lost_for_good_are_told(run: RunFolder) -> None:
     run.repair_metrics(manifest(4))
     assert run.metrics_file.read_text().splitlines() == rows
     [note] = run.notes
-    assert note.endswith("lacked 1 rows; 0 were made again from the iterations' manifests, and 1 are lost.")
+    assert note.endswith("lacked 1 row; 0 were made again from the iterations' manifests, and 1 are lost.")
 
 
 @pytest.mark.parametrize("row", ['{"step": 1}', '{"step": 1, "seconds": "long"}', '{"step": 1, "seconds": null}'])
