@@ -391,7 +391,7 @@ def test_settings_that_are_gone_or_damaged_can_be_put_back(run: RunFolder, conte
     path.unlink()
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(ConfigError, match="once .*config.yaml holds the settings again"):
+    with pytest.raises(ConfigError, match=r"once .*config\.yaml holds the settings again"):
         run.config()
     path.write_bytes(whole)
     assert run.config({"run.threads": "1"}).run.threads == 1
