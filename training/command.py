@@ -334,9 +334,7 @@ def _initial_network(path: Path, config: RunConfig, overrides: dict[str, str]) -
         _say(f"Network of the shape of {path} (the config's is another)")
     _say(f"Of {path} the weights alone are taken; all settings are the config's and the command line's")
     if (own := checkpoint.header.discount) != config.search.discount:
-        _say(
-            f"Its values are discounted by {own:g} a ply, and have to learn search.discount {config.search.discount:g}"
-        )
+        _say(f"The network's values are discounted by {own:g} a ply; it has to learn {config.search.discount:g}")
     checkpoint.network.requires_grad_(True)
     return config.model_copy(update={"network": shape}), checkpoint.network
 

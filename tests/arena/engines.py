@@ -157,7 +157,8 @@ def main(kind: str, options: list[str]) -> None:
             say("error 0 never mind")
             say("something new in version 9")
         if kind == "eager":
-            say(f"move {move}")  # twice: the second one nobody has asked for
+            say(f"move {move}\nmove {move}")  # twice: the second one nobody has asked for
+            continue
         if kind == "half":
             say("mo", "")
             time.sleep(0.02)

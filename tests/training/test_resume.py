@@ -108,8 +108,8 @@ def test_what_searches_feel_of_the_discount_may_change_and_the_discount_may_not(
 
 def test_what_is_told_to_begin_anew_with_works(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--resume", str(run), "--run.seed", "4"]) == 2
-    hint = f"--config {run / 'config.yaml'} --init {run / 'latest.safetensors'} --run.seed 4"
-    assert capsys.readouterr().err.rstrip().endswith(hint)
+    hint = f"--config {run / 'config.yaml'} --init {run / 'latest.safetensors'}"
+    assert capsys.readouterr().err.rstrip().endswith(f"{hint} --run.seed 4")
     options = ["--run.iterations", "1", "--measure.final_games", "0", "--out", str(tmp_path / "anew")]
     assert main([*hint.split(), *options]) == 0
     for path in (run / "iterations").glob("*/state.safetensors"):
