@@ -8,7 +8,7 @@ import datetime
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import torch
@@ -18,6 +18,7 @@ from arena.player_text import read_player
 from arena.players import PlayerError, resolve_device
 from env.rules import RULES, get_rules
 from models import CheckpointError, PolicyValueNet, load
+from training.changes import changes, meanings, refuse_changes
 from training.config import RunConfig
 from training.config_file import (
     CONFIGS,
@@ -42,12 +43,6 @@ from training.stopping import GRACE_SECONDS, Stop
 from training.trainer import Choices, LoopState, Training, choose
 
 RUNS = Path("runs")
-
-# What a resumed run cannot change: its game, its network, and the shape of what is in flight.
-FIXED = (
-    "game", "run.seed", "search.discount",
-    "selfplay.groups", "selfplay.games_per_group", "selfplay.max_plies", "selfplay.layouts",
-)  # fmt: skip
 
 EXPLAINED = (ConfigError, RunError, CheckpointError, PlayerError, OpeningsError)
 
@@ -150,7 +145,7 @@ def _start(options: argparse.Namespace, overrides: dict[str, str], started: floa
     network = None
     if options.init is not None:
         config, network = _initial_network(options.init, config, overrides)
-    _tell_temperatures(config, overrides)
+    _say_all(meanings(config, overrides))
     _say(f"Config {path}" + ("" if options.config else " (by default; --config names another)"))
     with Stop(notify=_on_stop) as stop:
         choices = choose(config, device)
@@ -172,8 +167,9 @@ def _resume(path: Path, overrides: dict[str, str], minutes: str | None, started:
             overrides["run.minutes"] = repr(manifest.seconds / 60 + more)
             overrides.setdefault("run.iterations", "null")
         config = folder.config(overrides)
-        _refuse_changes(before, config, path)
-        _tell_temperatures(config, overrides)
+        refuse_changes(before, config, path)
+        _say_all(changes(before, config))
+        _say_all(meanings(config, overrides))
         limit = config.run.iterations
         if "run.iterations" in overrides and limit is not None and limit < manifest.iteration:
             raise ConfigError(
@@ -202,13 +198,6 @@ def _resume(path: Path, overrides: dict[str, str], minutes: str | None, started:
             folder.remove_result()
             _say(f"Run {path} goes on from iteration {manifest.iteration:,}")
             return _train(training, folder, stop, started)
-
-
-def _tell_temperatures(config: RunConfig, overrides: dict[str, str]) -> None:
-    """Say which settings mean something else where the command line makes the handicap a temperature."""
-    if overrides.get("balance.by") == "temperature":
-        levels = f"balance.initial ({config.balance.initial:g}) and balance.maximum ({config.balance.maximum:g})"
-        _say(f"With --balance.by temperature, {levels} are temperatures, and so is the level that a run has reached")
 
 
 def _choices(earlier: Choices, before: RunConfig, config: RunConfig, device: str) -> Choices:
@@ -292,36 +281,6 @@ def _tell_notes(folder: RunFolder) -> None:
     folder.notes.clear()
 
 
-def _refuse_changes(before: RunConfig, after: RunConfig, path: Path) -> None:
-    old, new = _flat(before), _flat(after)
-    fixed = [
-        key for key in new if new[key] != old[key] and (key in FIXED or key.startswith("network."))
-    ]  # fmt: skip
-    if fixed:
-        # Not what the weights decide.
-        asked = [
-            word
-            for key in fixed
-            if key != "game" and not key.startswith("network.")
-            for word in (f"--{key}", str(new[key]))
-        ]
-        raise ConfigError(
-            "\n".join(f"--{key} cannot change in a run that goes on (it is {old[key]})" for key in fixed)
-            + "\nTo begin a new run with this one's weights: "
-            + door("train.py", "--config", path / "config.yaml", "--init", path / LATEST, *asked)
-        )
-    for key in new:
-        if new[key] != old[key] and key not in ("run.minutes", "run.iterations"):
-            _say(f"Changed: {key} from {old[key]} to {new[key]}")
-
-
-def _flat(config: RunConfig) -> dict[str, object]:
-    flat: dict[str, object] = {}
-    for name, value in config.model_dump().items():
-        flat |= {f"{name}.{key}": inner for key, inner in value.items()} if isinstance(value, dict) else {name: value}
-    return flat
-
-
 def _initial_network(path: Path, config: RunConfig, overrides: dict[str, str]) -> tuple[RunConfig, PolicyValueNet]:
     if path.is_dir():
         path = read_player(str(path)).path or path
@@ -396,6 +355,11 @@ def _fail(sentence: str, status: int) -> int:
     except OSError:
         silence(sys.stderr)
     return status
+
+
+def _say_all(sentences: Iterable[str]) -> None:
+    for sentence in sentences:
+        _say(sentence)
 
 
 def _say(text: str) -> None:
