@@ -144,6 +144,11 @@ def opponents(batches: Sequence[Batch]) -> dict[str, int]:
     return counts
 
 
+def whole_batches(games: int) -> int:
+    """Games that a checkpoint gets when so many are asked for."""
+    return math.ceil(games / BATCH) * BATCH
+
+
 def find_rungs(source: Path, copies: Path, most: int | None = None, notes: list[str] | None = None) -> list[Rung]:
     """The checkpoints of a run, in the order of their training, or a single one.
 
@@ -254,7 +259,7 @@ def play_ladder(
     batches = {
         rung.name: _fitting(store.batches(rung.weights, simulations, problem), rules, openings) for rung in rungs
     }
-    wanted = math.ceil(games / BATCH) * BATCH
+    wanted = whole_batches(games)
     interrupted = False
     while not interrupted:
         played = {rung.name: sum(len(batch.games) for batch in batches[rung.name]) for rung in rungs}

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from arena.anchors import load_anchors
 from arena.command_line import busy, progress_bar, tell_written, write_result
-from arena.ladder import BATCH, Ladder, find_rungs, play_ladder
+from arena.ladder import BATCH, Ladder, find_rungs, play_ladder, whole_batches
 from arena.ladder_games import GamesNotKept, GameStore, LadderError
 from arena.match import Standing
 from arena.openings import load_openings
@@ -103,8 +103,7 @@ def make_ladder(options: argparse.Namespace, source: Path, console: Console, gam
                 threads=options.threads,
                 progress=progress,
             )
-    if games % BATCH:
-        wanted = -(-games // BATCH) * BATCH
+    if (wanted := whole_batches(games)) != games:
         notes.append(f"--games {games} makes {wanted} of each checkpoint: they are played in batches of {BATCH}.")
     return ladder, notes + store.notes
 

@@ -36,7 +36,7 @@ def farewell(loop: Loop, strength: Strength | None, monitor: Monitor) -> None:
         f"{counted(last.positions, 'position')} in {clock(last.seconds)} minutes.",
         fold=True,
     )
-    if last.iteration == loop.first:
+    if last.iteration == loop.first != loop.config.run.iterations:
         monitor.say("The time did not suffice for an iteration more.", fold=True)
     learns = last.learner_steps > 0
     if learns or loop.training.initialised:
@@ -53,7 +53,7 @@ def farewell(loop: Loop, strength: Strength | None, monitor: Monitor) -> None:
     else:
         monitor.say(
             f"Against {escape(opponent)}, {loop.config.measure.simulations} simulations a move: "
-            + (f"[bold]{strength}[/]{_cut_short(loop, strength)}" if strength else _why_not_measured(loop)),
+            + (f"[bold]{strength.told(_wanted(loop))}[/]" if strength else _why_not_measured(loop)),
             fold=True,
         )
     if strength and loop.training.best != strength and loop.training.best:
@@ -71,13 +71,13 @@ def safe(loop: Loop) -> str:
 def _why_not_measured(loop: Loop) -> str:
     if not loop.config.measure.final_games:
         return "not measured (measure.final_games is 0)"
-    games = min(ROUND_GAMES, 2 * loop.config.measure.final_games)
+    games = min(ROUND_GAMES, _wanted(loop))
     return f"not measured, as the time did not suffice for {games} games; the command `evaluate` below does it"
 
 
-def _cut_short(loop: Loop, strength: Strength) -> str:
-    wanted = 2 * loop.config.measure.final_games
-    return f" (there was no time for all {wanted})" if strength.games < wanted else ""
+def _wanted(loop: Loop) -> int:
+    """Return the games of the last measurement, of both sides."""
+    return 2 * loop.config.measure.final_games
 
 
 def _meaning(strength: Strength) -> str:
@@ -105,7 +105,7 @@ def write_result(folder: RunFolder, loop: Loop, strength: Strength | None) -> No
             "defenders": strength.defenders,
             "overall": strength.overall,
             "games": strength.games,
-            "games_wanted": 2 * loop.config.measure.final_games,
+            "games_wanted": _wanted(loop),
         },
     }  # fmt: skip
     write_whole(folder.result_file, json.dumps(result, indent=1).encode())

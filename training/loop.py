@@ -266,8 +266,7 @@ class Loop:
             training.best = strength
         self._tell_best()
         self.monitor.say(
-            f"[bold]iteration {strength.iteration}[/] against {escape(strength.opponent)}: {strength}"
-            + (f" (there was no time for all {2 * games})" if strength.games < 2 * games else ""),
+            f"[bold]iteration {strength.iteration}[/] against {escape(strength.opponent)}: {strength.told(2 * games)}",
             fold=True,
         )
         return strength

@@ -64,6 +64,10 @@ class Strength:
         """Return whether another score was, or will be, found against the same opponent and in the same way."""
         return (self.opponent, self.simulations) == (other.opponent, other.simulations)
 
+    def told(self, wanted: int) -> str:
+        """Return it in words, with what kept it from having `wanted` games, where it has fewer."""
+        return str(self) + (f" (there was no time for all {wanted})" if self.games < wanted else "")
+
     def __str__(self) -> str:
         return f"{self.attackers:.0%} as attackers, {self.defenders:.0%} as defenders, {self.games} games"
 

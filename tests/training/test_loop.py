@@ -342,16 +342,6 @@ def test_what_a_resumed_run_may_not_change_is_refused(whole: Path, capsys: pytes
     assert last(whole) == 4
 
 
-def test_what_there_was_no_time_for_is_said(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(whole, run)
-    measured = ["--measure.final_games", "2", "--measure.final_minutes", "0.0001"]
-    assert main(["--resume", str(run), "--minutes", "0.0001", *measured]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "The time did not suffice for an iteration more" in said
-    assert "not measured, as the time did not suffice for 4 games" in said
-
-
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

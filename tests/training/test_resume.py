@@ -187,3 +187,13 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(
         assert done == 0
         assert "The run goes back to iteration 2: " in said.out
         assert "it is not a regular file" in said.out
+
+
+def test_what_there_was_no_time_for_is_said(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    measured = ["--measure.final_games", "2", "--measure.final_minutes"]
+    assert main(["--resume", str(run), "--minutes", "0.0001", *measured, "0.0001"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "The time did not suffice for an iteration more" in said
+    assert "not measured, as the time did not suffice for 4 games" in said
+    assert main(["--resume", str(run), "--run.minutes", "null", "--run.iterations", "3", *measured, "1000"]) == 0
+    assert "The time did not suffice" not in " ".join(capsys.readouterr().out.split()), "no more were asked for"
